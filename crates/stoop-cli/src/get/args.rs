@@ -48,7 +48,7 @@ Exit codes, as curl has them:
   23, 26    output could not be written, a file not be read
   28   -m or --connect-timeout, or a time limit of the system
   33   -C: the server does not resume
-  35   TLS could not be agreed on; 58 and 77: certificates that were named; 60: the server's
+  35   TLS could not be agreed on; 43: a header may not be sent; 58 and 77: certificates that were named; 60: the server's
   47   more redirects than --max-redirs
   52, 55, 56   no response; sending or receiving failed
   61   the content cannot be decoded

@@ -90,6 +90,7 @@ fn urlencoded(value: &str) -> io::Result<Vec<u8>> {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 encoded.push(char::from(byte));
             }
+            b' ' => encoded.push('+'),
             byte => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -162,7 +163,7 @@ mod tests {
         use DataKind::{Binary, Data, Json, Raw, Urlencode};
         assert_eq!(content(&[(Data, "a=1"), (Data, "b=2"), (Binary, "c")]), "a=1&b=2&c");
         assert_eq!(content(&[(Json, "{\"a\":"), (Json, "1}")]), "{\"a\":1}");
-        assert_eq!(content(&[(Raw, "@x"), (Urlencode, "q=a b&c")]), "@x&q=a%20b%26c");
+        assert_eq!(content(&[(Raw, "@x"), (Urlencode, "q=a b&c")]), "@x&q=a+b%26c");
         assert_eq!(content(&[(Urlencode, "ä/~")]), "%C3%A4%2F~");
         assert_eq!(content(&[(Urlencode, "=x=y")]), "x%3Dy");
         assert_eq!(content(&[]), "");

@@ -7,6 +7,7 @@ pub(super) const HTTP_ERROR: u8 = 22;
 pub(super) const WRITE_ERROR: u8 = 23;
 pub(super) const READ_ERROR: u8 = 26;
 pub(super) const NO_RESUME: u8 = 33;
+pub(super) const TOO_MANY_REDIRECTS: u8 = 47;
 pub(super) const CERTIFICATE: u8 = 58;
 pub(super) const CA_FILE: u8 = 77;
 
@@ -51,7 +52,7 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::HttpStatus => HTTP_ERROR,
         ErrorKind::RequestBody => READ_ERROR,
         ErrorKind::File => WRITE_ERROR,
-        ErrorKind::RedirectLimit => 47,
+        ErrorKind::RedirectLimit => TOO_MANY_REDIRECTS,
         ErrorKind::RedirectDenied => 1,
         ErrorKind::Cancelled => 42,
         ErrorKind::Internal => 91,

@@ -126,6 +126,11 @@ impl Exchange<'_> {
         outcome.final_url = response.url().map(str::to_owned);
         outcome.redirects = response.redirects();
         outcome.redirect_url = redirect_url(&response);
+        if self.args.location && !outcome.redirect_url.is_empty() {
+            // With any other number the client says so.
+            let message = "there are too many redirects: more than 0";
+            return Err(GetFailure::new(exit::TOO_MANY_REDIRECTS, message));
+        }
         let is_failed = status.as_u16() >= 400;
         let is_kept = !(is_failed && self.args.fail);
         self.write_heads(is_kept)?;

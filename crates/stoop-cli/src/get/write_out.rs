@@ -142,7 +142,13 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
         ("remote_ip", json!(notes.remote.map_or(String::new(), |at| at.ip().to_string()))),
         ("remote_port", json!(notes.remote.map_or(0, |at| at.port()))),
         ("response_code", json!(status)),
-        ("scheme", json!(url.split_once("://").map_or("", |(scheme, _)| scheme))),
+        (
+            "scheme",
+            json!(
+                url.split_once("://")
+                    .map_or(String::new(), |(scheme, _)| scheme.to_ascii_uppercase())
+            ),
+        ),
         ("size_download", json!(outcome.received)),
         ("size_header", json!(notes.head_bytes)),
         ("size_request", json!(notes.request_bytes)),

@@ -4,6 +4,7 @@
 //! - `http2`: the version that is used with each server, and the number of connections
 //! - `lines`: exactly one line for each URL, and its content
 //! - `input`: the lines that count as URLs, their sources, and their number
+//! - `get`: one request, beside curl and by itself
 //! - `ending`: signals, `--duration`, a reader that closes the output, a full disk
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
@@ -21,6 +22,7 @@
 
 mod bounds;
 mod ending;
+mod get;
 mod http2;
 mod input;
 mod internet;

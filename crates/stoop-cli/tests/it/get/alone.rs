@@ -1,0 +1,136 @@
+//! What `stoop get` tells: the story of a request, errors, and what is never shown.
+
+use super::echo::EchoServer;
+use crate::server::refusing;
+use crate::stoop::{CommandResult, run, stoop};
+
+fn get(options: &str) -> CommandResult {
+    let mut command = stoop(&format!("get {options}"));
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+        command.env_remove(name).env_remove(name.to_ascii_uppercase());
+    }
+    run(command, "")
+}
+
+#[test]
+fn the_story_has_each_step_in_its_order_with_its_time() {
+    let server = EchoServer::start();
+    let url = format!("http://{}/to//there", server.address);
+    let ran = get(&format!("-v -L {url}"));
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), &b"GET /there\n"[..]), "{}", ran.stderr);
+    let mut story = ran.stderr.lines();
+    let mut before = 0.0;
+    for step in [
+        "* connected to 127.0.0.1:",
+        "> GET /to//there HTTP/1.1",
+        "> host: 127.0.0.1:",
+        "< HTTP/1.1 302 Found",
+        "< Location: /there",
+        "* redirected to http://127.0.0.1:",
+        "* over the same connection",
+        "> GET /there HTTP/1.1",
+        "< HTTP/1.1 200 OK",
+        "* 11 bytes of content, complete",
+    ] {
+        let line = story.find(|line| line.contains(step));
+        let line = line.unwrap_or_else(|| panic!("no {step:?}, in its place, in {}", ran.stderr));
+        if let Some((time, _)) = line.split_once(" s  ") {
+            let time: f64 = time.trim().parse().expect("seconds");
+            assert!(time >= before, "{}", ran.stderr);
+            before = time;
+        }
+    }
+}
+
+#[test]
+fn credentials_are_not_shown() {
+    let server = EchoServer::start();
+    let here = server.address;
+    for options in [
+        format!("-v -u me:s3cr3t -b a=s3cr3t http://{here}/"),
+        format!("-v http://me:s3cr3t@{here}/"),
+        format!("-v -x http://me:s3cr3t@{here} http://a.test/"),
+        format!("http://me:s3cr3t@{}/", refusing()),
+        format!("-x http://me:s3cr3t@{} http://a.test/", refusing()),
+        "-x ftp://me:s3cr3t@a http://a.test/".to_owned(),
+        "ftp://me:s3cr3t@a/".to_owned(),
+    ] {
+        let ran = get(&options);
+        assert!(!ran.stderr.contains("s3cr3t"), "{options}: {}", ran.stderr);
+        assert!(!ran.stderr.is_empty(), "{options}");
+    }
+    assert!(get(&format!("-v -u a:b http://{here}/")).stderr.contains("authorization: <hidden>"));
+}
+
+#[test]
+fn an_error_says_what_where_and_its_code_unless_it_is_silent() {
+    let url = format!("http://{}/", refusing());
+    let ran = get(&url);
+    assert_eq!(ran.code, Some(7));
+    assert!(ran.stderr.starts_with("stoop: (7) the connection was refused: "), "{}", ran.stderr);
+    assert!(get(&format!("-s {url}")).stderr.is_empty());
+    assert_eq!(get(&format!("-s -S {url}")).stderr, ran.stderr);
+    for (options, code, says) in [
+        ("-X b(d http://a/", 2, "-X \"b(d\" is no method"),
+        ("-u me http://a/", 2, "-u needs USER:PASSWORD"),
+        ("-C x http://a/", 2, "-C \"x\" is no offset"),
+        ("-C - http://a/", 2, "needs a file"),
+        ("--resolve a http://a/", 2, "is not HOST:PORT:ADDRESS"),
+        ("--connect-to a http://a/", 2, "is not HOST1:PORT1:HOST2:PORT2"),
+        ("-x ftp://a http://a/", 2, "--proxy: "),
+        ("-d @/no/such/file http://a/", 26, "/no/such/file"),
+        ("-F f=@/no/such/file http://a/", 26, "/no/such/file"),
+        ("-F f http://a/", 26, "is not NAME=VALUE"),
+        ("-T /no/such/file http://a/", 26, "/no/such/file"),
+        ("-w @/no/such/file http://a/", 26, "/no/such/file"),
+        ("--cacert /no/such/file https://a/", 77, "/no/such/file"),
+        ("--cert /no/such/file https://a/", 58, "/no/such/file"),
+        ("ftp://a/", 3, "ftp is neither http nor https"),
+        ("-H a:b\x07 http://a/", 43, "-H \"a:b"),
+    ] {
+        let ran = get(options);
+        assert_eq!(ran.code, Some(code), "{options}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{options}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_unknown_variable_of_a_format_is_named_and_the_rest_is_written() {
+    let server = EchoServer::start();
+    let ran = get(&format!("-o /dev/null -w %{{no}}|%{{http_code}} http://{}/", server.address));
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), &b"|200"[..]));
+    assert!(ran.stderr.contains("unknown variable of --write-out: \"no\""), "{}", ran.stderr);
+}
+
+#[test]
+fn the_times_of_a_format_are_those_of_steps_that_follow_each_other() {
+    let server = EchoServer::start();
+    let format = "%{time_namelookup}_%{time_connect}_%{time_pretransfer}_%{time_starttransfer}_%{time_total}";
+    let ran = get(&format!("-o /dev/null -w {format} http://localhost:{}/", server.address.port()));
+    let text = String::from_utf8(ran.stdout).expect("text");
+    let times: Vec<f64> = text.split('_').map(|time| time.parse().expect("seconds")).collect();
+    assert!(times.is_sorted() && times.len() == 5 && times[4] < 5.0, "{text}");
+}
+
+#[test]
+fn variables_name_proxies_unless_options_do() {
+    let server = EchoServer::start();
+    let run_with = |options: &str, variables: &[(&str, &str)]| {
+        let mut command = stoop(&format!("get {options}"));
+        for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+            command.env_remove(name).env_remove(name.to_ascii_uppercase());
+        }
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        let ran = run(command, "");
+        (ran.code, server.take_seen().first().map(|seen| seen.line.clone()))
+    };
+    let proxy = format!("http://{}", server.address);
+    let through = (Some(0), Some("GET http://a.test/ HTTP/1.1".to_owned()));
+    assert_eq!(run_with("http://a.test/", &[("http_proxy", &proxy)]), through);
+    assert_eq!(run_with("http://a.test/", &[("ALL_PROXY", &proxy)]), through);
+    let direct = format!("-x {proxy} --connect-to ::{} http://a.test/", server.address);
+    let line = run_with(&direct, &[("NO_PROXY", "a.test")]);
+    assert_eq!(line, (Some(0), Some("GET / HTTP/1.1".to_owned())));
+}

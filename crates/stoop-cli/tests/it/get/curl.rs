@@ -1,0 +1,322 @@
+//! `stoop get` beside curl, option by option: the same requests, the same bytes, the same exit code.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::echo::{EchoServer, Seen};
+use crate::server::refusing;
+use crate::stoop::skip;
+
+/// A folder for one run, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("stoop-get-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).expect("a new folder");
+        for (name, content) in [
+            ("data", "line one\nline two\r\n"),
+            ("body.json", "{\"a\": 1}"),
+            ("headers", "X-One: 1\nX-Two: 2\n"),
+            ("part", "01234"),
+            ("whole", "0123456789"),
+            ("format", "%{http_code} %{method}\\n"),
+            (".netrc", "machine 127.0.0.1 login me password secret\n"),
+            (
+                "cookies",
+                "# Netscape HTTP Cookie File\n127.0.0.1\tFALSE\t/\tFALSE\t0\tfrom\tfile\n\
+                 other.test\tFALSE\t/\tFALSE\t0\tnot\tsent\n",
+            ),
+        ] {
+            fs::write(path.join(name), content).expect("room");
+        }
+        Self(path)
+    }
+
+    /// The files that were not there, or are not what they were, but for their names alone.
+    fn files(&self) -> BTreeMap<String, String> {
+        let entries = fs::read_dir(&self.0).expect("it is there");
+        let files = entries.map(|entry| {
+            let path = entry.expect("an entry").path();
+            let content = fs::read(&path).map(|content| String::from_utf8_lossy(&content).into());
+            (
+                path.file_name().expect("a name").to_string_lossy().into_owned(),
+                content.unwrap_or_default(),
+            )
+        });
+        files.collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a command did.
+#[derive(Debug, PartialEq, Eq)]
+struct Did {
+    requests: Vec<Seen>,
+    stdout: String,
+    files: BTreeMap<String, String>,
+    code: Option<i32>,
+}
+
+fn run(mut command: Command, options: &str, input: &str, server: &EchoServer, name: &str) -> Did {
+    let folder = Folder::new(name);
+    let socket = folder.0.join("socket");
+    if options.contains("SOCKET") {
+        server.listen_on(&socket);
+    }
+    let words = options.split_whitespace().map(|word| {
+        word.replace("URL", &format!("http://{}", server.address))
+            .replace("HERE", &server.address.to_string())
+            .replace("PORT", &server.address.port().to_string())
+            .replace("DEAD", &refusing().to_string())
+            .replace("SOCKET", &socket.display().to_string())
+            .replace('_', " ")
+            .replace('\u{a7}', "_")
+    });
+    command.args(words).current_dir(&folder.0).env("HOME", &folder.0);
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+        command.env_remove(name).env_remove(name.to_ascii_uppercase());
+    }
+    server.take_seen();
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("it runs");
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("it ended");
+    let _ = fs::remove_file(&socket);
+    Did {
+        requests: server.take_seen().into_iter().map(comparable).collect(),
+        stdout: without_boundary(&String::from_utf8_lossy(&output.stdout)),
+        files: folder
+            .files()
+            .into_iter()
+            .map(|(name, text)| (name, comparable_file(&text)))
+            .collect(),
+        code: output.status.code(),
+    }
+}
+
+/// A request without what may differ.
+fn comparable(mut request: Seen) -> Seen {
+    for name in ["user-agent", "expect", "proxy-connection"] {
+        if request.fields.get(name).is_some_and(|value| !value.contains("mine")) {
+            request.fields.remove(name);
+        }
+    }
+    for (name, kept) in [("accept-encoding", "gzip"), ("authorization", "Digest")] {
+        // The order of a list, and a random nonce.
+        if let Some(value) = request.fields.get_mut(name).filter(|value| value.contains(kept)) {
+            *value = kept.to_owned();
+        }
+    }
+    if let Some(value) = request.fields.get_mut("content-type") {
+        *value = without_boundary(value);
+        if value.starts_with("multipart") {
+            request.fields.remove("content-length");
+        }
+    }
+    request.content = without_boundary(&request.content);
+    request
+}
+
+/// A text without the boundaries of forms, whose lines' names compare without case.
+fn without_boundary(text: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some(at) = text.find("------------------------").or_else(|| text.find("stoop-")) {
+        let rest = &text[at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+        text.replace_range(at..at + end.unwrap_or(rest.len()), "BOUNDARY");
+    }
+    text.replace("--BOUNDARY", "BOUNDARY")
+        .replace("Content-Disposition", "content-disposition")
+        .replace("Content-Type", "content-type")
+}
+
+/// A file of cookies without its comments.
+fn comparable_file(text: &str) -> String {
+    match text.starts_with("# Netscape") {
+        true => {
+            let lines = text.lines().filter(|line| {
+                !(line.is_empty() || line.starts_with('#') && !line.starts_with("#HttpOnly"))
+            });
+            let mut lines: Vec<_> = lines.collect();
+            lines.sort_unstable();
+            lines.join("\n")
+        }
+        false => text.to_owned(),
+    }
+}
+
+/// Options, in which `URL` is the server's, `HERE` its address, `_` a blank and `§` an underscore.
+const CASES: &[&str] = &[
+    "URL/",
+    "HERE/no/scheme",
+    "URL/?a=b#fragment",
+    "-X DELETE URL/",
+    "-X PATCH -d x URL/",
+    "-H X-Own:_mine -H Accept: URL/",
+    "-H X-Empty; -H Host:_mine.test URL/",
+    "-H @headers URL/",
+    "-A mine/1 URL/",
+    "-A mine -H User-Agent: URL/",
+    "-e http://from.test/ URL/",
+    "-d a=b -d c=d URL/",
+    "-d @data URL/",
+    "-d @data -d more URL/",
+    "--data-binary @data URL/",
+    "--data-raw @data URL/",
+    "--data-urlencode a_b=c&d --data-urlencode x@data URL/",
+    "--data-urlencode =a=b --data-urlencode c URL/",
+    "-d x -H Content-Type:_text/x URL/",
+    "-d x -H Content-Type: URL/",
+    "-G -d a=b -d c=d URL/path?q=1",
+    "-G --data-urlencode q=a_b URL/path#end",
+    "--json {\"a\":1} URL/",
+    "--json @body.json URL/",
+    "--json {} -X PUT -H Accept:_text/x URL/",
+    "-F a=b URL/",
+    "-F a=b -F f=@data URL/",
+    "-F f=@data;type=text/x;filename=other URL/",
+    "-F v=<data URL/",
+    "-T data URL/file",
+    "-T data URL/folder/",
+    "-T - URL/stdin",
+    "-d @- URL/stdin",
+    "-I URL/",
+    "-i URL/",
+    "-i -L URL/to/URL/there",
+    "URL/to/URL/there",
+    "-L URL/to//there",
+    "-L -d x URL/to//there",
+    "-L --max-redirs 1 URL/to//to//there",
+    "-L --max-redirs 0 URL/to//there",
+    "-L --max-redirs -1 URL/to//to//there",
+    "-L -u me:secret URL/to//there",
+    "-u me:secret URL/",
+    "-u me: URL/",
+    "--digest -u me:secret URL/digest",
+    "-n URL/",
+    "http://me:secret@HERE/",
+    "-b a=1;_b=2 URL/",
+    "-b cookies URL/",
+    "-b none URL/",
+    "-c jar URL/cookie",
+    "-b cookies -c jar URL/cookie",
+    "-L -c jar URL/to//cookie",
+    "-c jar -L -b none URL/to//there",
+    "-r 2-4 URL/range",
+    "-r 7- URL/range",
+    "-C 4 URL/range",
+    "-C - -o part URL/range",
+    "-C - -o whole URL/range",
+    "-C - -o new URL/range",
+    "-C - -o part URL/plain",
+    "--compressed URL/gzip",
+    "URL/gzip",
+    "--compressed URL/",
+    "-o out URL/",
+    "-o out -i URL/",
+    "-O URL/name.txt?q",
+    "-O URL/",
+    "-o out URL/status/204",
+    "-o out/no/folder URL/",
+    "-D heads URL/",
+    "-D heads -o out -L URL/to//there",
+    "-D - URL/",
+    "-f URL/status/404",
+    "-f URL/status/399",
+    "-f -o out URL/status/500",
+    "-sS -f URL/status/404",
+    "--fail-with-body URL/status/404",
+    "--fail-with-body -o out URL/status/500",
+    "URL/status/404",
+    "--resolve a.test:PORT:127.0.0.1 http://a.test:PORT/",
+    "--connect-to a.test:80:HERE http://a.test/",
+    "--connect-to ::HERE http://anything.test/",
+    "-4 URL/",
+    "-6 URL/",
+    "--unix-socket SOCKET http://any.test/path",
+    "-x URL http://a.test/path?q",
+    "-x URL -u me:secret http://a.test/",
+    "-x http://pu:pp@HERE http://a.test/",
+    "-x URL --noproxy a.test --connect-to ::HERE http://a.test/",
+    "-x URL --noproxy b.test http://a.test/",
+    "-x DEAD http://a.test/",
+    "-x URL -L http://a.test/to/http://b.test/there",
+    "--retry 1 URL/flaky",
+    "--limit-rate 10K URL/",
+    "--limit-rate 1K -d 0123456789 URL/",
+    "--http1.1 URL/",
+    "--http2 URL/",
+    "-w %{http§code}_%{size§download}_%{num§redirects}_%{url§effective}\\n -o /dev/null -L URL/to//there",
+    "-w %{content§type}|%{method}|%{scheme}|%{num§connects}|%{remote§ip}|%{exitcode}\\n URL/",
+    "-w %{redirect§url}|%{size§upload}|%{http§version}|%{response§code}|%% -d x URL/to//there",
+    "-w @format URL/",
+    "-s -w %{http§code} http://DEAD/",
+    "-w %{filename§effective} -o out URL/",
+    "-m 0.5 URL/hang",
+    "-m 5 URL/",
+    "--connect-timeout 5 URL/",
+    "http://DEAD/",
+    "http://no-such-host.invalid/",
+    "http://[::1/",
+    "URL/short",
+    "URL/empty",
+    "URL/binary",
+    "-k URL/",
+    "--cacert none https://HERE/",
+    "https://HERE/",
+    "-s URL/",
+    "-v URL/",
+];
+
+/// Where the two differ on purpose; the exit code is the same there too.
+const DIFFERING: &[&str] = &[
+    // curl writes the content of the attempt that failed, too.
+    "--retry 1 URL/flaky",
+    // curl offers an Upgrade, which RFC 9113 has no more.
+    "--http2 URL/",
+];
+
+#[test]
+fn each_option_does_what_curl_makes_of_it() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        return skip("get beside curl", "curl is not installed");
+    }
+    let server = EchoServer::start();
+    let mut differing = Vec::new();
+    for (number, options) in CASES.iter().enumerate() {
+        let mut curl = Command::new("curl");
+        curl.args(["-q", "-s"]);
+        let theirs = run(curl, options, "from stdin\n", &server, &format!("curl-{number}"));
+        let mut stoop = Command::new(env!("CARGO_BIN_EXE_stoop"));
+        stoop.args(["get", "-s"]);
+        let ours = run(stoop, options, "from stdin\n", &server, &format!("stoop-{number}"));
+        let is_same = match DIFFERING.contains(options) {
+            true => ours.code == theirs.code,
+            false => ours == theirs,
+        };
+        if !is_same {
+            differing.push(format!("{options}\ncurl:  {theirs:?}\nstoop: {ours:?}"));
+        }
+    }
+    assert!(differing.is_empty(), "{} differ\n\n{}", differing.len(), differing.join("\n\n"));
+}
+
+/// A path of the folder is not part of what is compared.
+#[test]
+fn boundaries_and_comments_are_left_out_of_the_comparison() {
+    let theirs = "--------------------------0123456789abcdef\r\nContent-Disposition: x";
+    let ours = "--stoop-0123-abc\r\ncontent-disposition: x";
+    assert_eq!(without_boundary(theirs), without_boundary(ours));
+    assert_eq!(comparable_file("# Netscape\n\n#HttpOnly_b\na\n"), "#HttpOnly_b\na");
+    assert!(Path::new(env!("CARGO_BIN_EXE_stoop")).exists());
+}

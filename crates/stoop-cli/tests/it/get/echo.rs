@@ -1,0 +1,185 @@
+//! A server that answers with what it was asked, and keeps it: one thread a connection.
+//!
+//! `/status/N` answers N, `/to/URL` redirects, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
+//! parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest credentials, `/short` ends too early, `/hang`
+//! never answers, `/binary` has a NUL.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// `gzip -n` of `compressed`.
+const COMPRESSED: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\xce\xcf\x2d\x28\x4a\x2d\x2e\x4e\x4d\x01\x00\x1e\x4b\x56\x97\
+    \x0a\x00\x00\x00";
+
+/// A request, as far as two clients should send the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) line: String,
+    pub(super) fields: BTreeMap<String, String>,
+    pub(super) content: String,
+}
+
+/// A server that runs until the test's process ends.
+#[derive(Clone)]
+pub(super) struct EchoServer {
+    pub(super) address: SocketAddr,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl EchoServer {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let server = Self { address, seen: Arc::default() };
+        let state = Arc::new(AtomicUsize::new(0));
+        let seen = server.seen.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (seen, state) = (seen.clone(), state.clone());
+                thread::spawn(move || {
+                    let mut writer = stream.try_clone().expect("a descriptor");
+                    serve(&stream, &mut writer, &seen, &state)
+                });
+            }
+        });
+        server
+    }
+
+    /// Serves on a Unix socket, too.
+    pub(super) fn listen_on(&self, path: &Path) {
+        let listener = UnixListener::bind(path).expect("a free path");
+        let seen = self.seen.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let mut writer = stream.try_clone().expect("a descriptor");
+                serve(&stream, &mut writer, &seen, &AtomicUsize::new(0));
+            }
+        });
+    }
+
+    /// The requests since this was asked last.
+    pub(super) fn take_seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen.lock().expect("no panic"))
+    }
+}
+
+fn serve(
+    reader: impl Read,
+    writer: &mut impl Write,
+    seen: &Mutex<Vec<Seen>>,
+    state: &AtomicUsize,
+) -> Option<()> {
+    let mut reader = BufReader::new(reader);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        let mut fields = BTreeMap::new();
+        loop {
+            let mut field = String::new();
+            reader.read_line(&mut field).ok().filter(|n| *n > 0)?;
+            let Some((name, value)) = field.trim_end().split_once(':') else { break };
+            fields.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        }
+        if fields.contains_key("expect") {
+            writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
+        }
+        let content = content(&mut reader, &fields)?;
+        let line = line.trim_end().to_owned();
+        let request = Seen { line, fields, content };
+        seen.lock().expect("no panic").push(request.clone());
+        if !answer(writer, &request, state)? {
+            return None;
+        }
+    }
+}
+
+fn content(reader: &mut impl BufRead, fields: &BTreeMap<String, String>) -> Option<String> {
+    let mut all = Vec::new();
+    if let Some(length) = fields.get("content-length") {
+        all.resize(length.parse().ok()?, 0);
+        reader.read_exact(&mut all).ok()?;
+    } else if fields.contains_key("transfer-encoding") {
+        loop {
+            let mut size = String::new();
+            reader.read_line(&mut size).ok()?;
+            let size = usize::from_str_radix(size.trim(), 16).ok()?;
+            let mut chunk = vec![0; size + 2];
+            reader.read_exact(&mut chunk).ok()?;
+            all.extend(&chunk[..size]);
+            if size == 0 {
+                break;
+            }
+        }
+    }
+    Some(String::from_utf8_lossy(&all).into_owned())
+}
+
+/// Answers, and returns whether the connection goes on.
+fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Option<bool> {
+    let mut words = request.line.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    // As a proxy it answers for the server.
+    let path = target
+        .strip_prefix("http://")
+        .map_or(target, |rest| rest.find('/').map_or("/", |at| &rest[at..]));
+    let mut status = "200 OK".to_owned();
+    let mut fields = String::new();
+    let mut content = format!("{method} {path}\n").into_bytes();
+    match path.split(['/', '?']).nth(1).unwrap_or_default() {
+        "status" => status = format!("{} Said", path.split(['/', '?']).nth(2)?),
+        "to" => {
+            status = "302 Found".to_owned();
+            fields = format!("Location: {}\r\n", path.strip_prefix("/to/")?);
+        }
+        "cookie" => fields = "Set-Cookie: s=1; Path=/; HttpOnly\r\n".to_owned(),
+        "gzip" => {
+            fields = "Content-Encoding: gzip\r\n".to_owned();
+            content = COMPRESSED.to_vec();
+        }
+        "range" => {
+            content = b"0123456789".to_vec();
+            if let Some(range) = request.fields.get("range") {
+                let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
+                let from: usize = from.parse().ok()?;
+                let to = to.parse().unwrap_or(9).min(9);
+                if from > 9 {
+                    status = "416 No".to_owned();
+                    fields = "Content-Range: bytes */10\r\n".to_owned();
+                    content.clear();
+                } else {
+                    status = "206 Partial".to_owned();
+                    fields = format!("Content-Range: bytes {from}-{to}/10\r\n");
+                    content = content[from..=to].to_vec();
+                }
+            }
+        }
+        "flaky" if state.fetch_add(1, SeqCst).is_multiple_of(2) => status = "503 Later".to_owned(),
+        "digest" if !request.fields.contains_key("authorization") => {
+            status = "401 Who".to_owned();
+            fields =
+                "WWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n".to_owned();
+        }
+        "binary" => content = b"a\0b".to_vec(),
+        "short" => {
+            writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort").ok()?;
+            return Some(false);
+        }
+        "hang" => thread::sleep(std::time::Duration::from_secs(5)),
+        "empty" => return Some(false),
+        _ => {}
+    }
+    let length = content.len();
+    let head = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {length}\r\nX-Two: a\r\n\r\n");
+    let mut all = head.into_bytes();
+    if method != "HEAD" {
+        all.extend(content);
+    }
+    writer.write_all(&all).ok()?;
+    Some(true)
+}

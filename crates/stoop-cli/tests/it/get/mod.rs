@@ -1,0 +1,5 @@
+//! `stoop get`: one request with curl's options.
+
+mod alone;
+mod curl;
+mod echo;
