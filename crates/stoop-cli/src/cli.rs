@@ -32,7 +32,7 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Subcommands {
     Get(Box<GetArgs>),
-    Fetch(FetchArgs),
+    Fetch(Box<FetchArgs>),
     Report(ReportArgs),
     Demo(DemoArgs),
     Testbed(TestbedArgs),
@@ -52,7 +52,7 @@ pub(crate) fn run() -> Result<(), CommandFailure> {
     let cli = Cli::try_parse().unwrap_or_else(|error| exit_with(&error));
     match cli.command {
         Subcommands::Get(args) => get::get(*args),
-        Subcommands::Fetch(args) => fetch::fetch(args),
+        Subcommands::Fetch(args) => fetch::fetch(*args),
         Subcommands::Report(args) => report::report(args),
         Subcommands::Demo(args) => demo::demo(args),
         Subcommands::Testbed(args) => testbed::testbed(args),

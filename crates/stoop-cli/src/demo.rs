@@ -120,6 +120,8 @@ fn plan(
     plan.dns = vec![internet.dns_addr()];
     plan.ca = Some(CaCertificates::Pem(internet.ca_pem().to_owned()));
     plan.has_lines = false;
+    // All of it is in this process.
+    plan.proxies = stoop::Proxies::none();
     let list: Vec<_> = internet.list().collect();
     plan.source = UrlSource::Text(list.join("\n").into_bytes());
     Ok(plan)

@@ -12,6 +12,8 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "connect_timeout" => "not connected in time: down, dropped by a firewall, or slow at TLS",
         "connect_unreachable" => "no route to the host (an IPv6-only host without IPv6 here?)",
         "connect_reset" => "the connection was reset while it was being opened",
+        "proxy_auth" => "the proxy wants credentials: --proxy http://USER:PASSWORD@HOST:PORT",
+        "proxy_refused" => "the proxy did not connect to the host: it may be down, or not allowed",
         "no_local_ports" => "this machine ran out of ports: lower --concurrency",
         "too_many_files" => "this process ran out of descriptors: raise ulimit -n, or lower -c",
         "tls_handshake" => "the two ends could not agree on TLS, or the server does not speak it",
@@ -30,6 +32,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "read_timeout" => "the system gave the connection up: the server acknowledged no data",
         "total_timeout" => "not done within --timeout",
         "body_too_large" => "the body is longer than --max-body",
+        "decode" => "the body is not what its Content-Encoding says: try without --compressed",
         "redirect_limit" => "more than --max-redirects, or a loop",
         "redirect_denied" => {
             "redirected to a URL that is not allowed (--allow-private for private hosts)"

@@ -7,6 +7,7 @@
 compile_error!("the stoop command needs a Unix system (Linux or macOS): signals and pipes");
 
 mod cli;
+mod data;
 mod demo;
 mod failure;
 mod fetch;
@@ -15,6 +16,7 @@ mod hints;
 mod mask;
 mod proxies;
 mod report;
+mod request_options;
 mod scheme;
 mod signals;
 mod stderr;

@@ -73,6 +73,12 @@ impl Summary {
         }
     }
 
+    /// Whether a URL came to an error, or to a status of 400 or more.
+    pub(crate) fn has_failures(&self) -> bool {
+        let [_, _, client_errors, server_errors] = self.classes;
+        self.exceptions + client_errors + server_errors > 0
+    }
+
     /// Whether nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.urls == 0

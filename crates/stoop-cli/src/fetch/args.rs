@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use crate::data::DataArgs;
+use crate::request_options::ResolveRule;
 use crate::units;
 
 /// The highest concurrency.
@@ -43,11 +45,11 @@ Columns (csv), in order of completion:
   code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
   start_time   when the URL took one of the --concurrency slots: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
-  body_length  bytes of the body after transfer-coding; 0 for an error
+  body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
 
-Fields (jsonl): v, the version of these fields, 1; url, method (GET), start_time and ok (2xx);
+Fields (jsonl): v, the version of these fields, 1; url, method, start_time and ok (2xx);
 duration_us; status, final_url, redirects (followed before it), http_version, content_type and
-body_bytes of an answer; location of a redirect that was not followed; error_kind, error_phase
+body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed; error_kind, error_phase
 (request, queue, dns, connect, tls, send, wait, receive, redirect) and error, as text, of an error,
 with final_url and redirects of the request that failed, and the known fields of its answer, as for
 a body that is too large or breaks off, or a redirect that is not allowed; remote_ip and
@@ -61,9 +63,9 @@ U+FFFD for bytes that are no text, and can be the same for different lines.
 
 Kinds of error, a closed list:
   invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
-  connect_unreachable connect_reset no_local_ports too_many_files tls_handshake tls_cert_expired
+  connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports too_many_files tls_handshake tls_cert_expired
   tls_cert_name tls_cert_untrusted h1_parse h2_protocol h2_goaway h2_refused closed_early reset
-  read_timeout total_timeout body_too_large redirect_limit redirect_denied cancelled internal
+  read_timeout total_timeout body_too_large decode redirect_limit redirect_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;
@@ -80,6 +82,10 @@ Variables (a flag overrides them; an empty one counts as not set; --no-env ignor
              the same where those are not set. As they may be meant for other programs, an invalid
              one is ignored, and one that changes a default is named, on stderr
 
+  http_proxy, https_proxy, all_proxy, no_proxy, or in capitals
+             the proxies, where --proxy and --noproxy say nothing. HTTP_PROXY is not read where
+             REQUEST_METHOD is set, as in CGI programs, where a client can set it
+
 Variables of the terminal:
   NO_COLOR   no colours, whatever its value
   TERM       dumb: no colours, no progress
@@ -90,6 +96,7 @@ Exit codes:
        output closed it
   2    the command line or a variable is invalid; nothing was fetched
   3    input could not be read to its end, or output not be written; also where one is closed
+  22   --fail: a URL came to an error, or a status of 400 or more
   129  SIGHUP, as of a closed terminal; 130 SIGINT; 143 SIGTERM: unfinished URLs are written as
        'cancelled'; a second SIGINT or SIGTERM ends the process at once. A signal that was ignored
        at the start, as under nohup, stays ignored";
@@ -126,6 +133,62 @@ pub(crate) struct FetchArgs {
     /// End the run after this time, with 'cancelled' for unfinished URLs
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) duration: Option<Duration>,
+
+    /// The method [default: GET, or POST with data]
+    #[arg(short = 'X', long, value_name = "METHOD")]
+    pub(super) request: Option<String>,
+
+    /// Add a header, 'Name: value'; 'Name;' sends it empty; @FILE has one a line
+    #[arg(short = 'H', long, value_name = "HEADER", action = ArgAction::Append)]
+    pub(super) header: Vec<String>,
+
+    #[command(flatten)]
+    pub(super) data: DataArgs,
+
+    /// Ask for compressed bodies, and decode them
+    #[arg(long)]
+    pub(super) compressed: bool,
+
+    /// Keep cookies: read FILE if it is there, and write it at the end, in Netscape's format
+    #[arg(long, value_name = "FILE")]
+    pub(super) cookie_jar: Option<PathBuf>,
+
+    /// Try a URL again up to N times within its deadline, after errors and statuses that may pass, where
+    /// that does no harm; at most a fifth as many as there are URLs
+    #[arg(long, value_name = "N", value_parser = retries)]
+    pub(super) retry: Option<u32>,
+
+    /// End with exit code 22 if any URL came to an error, or a status of 400 or more
+    #[arg(long)]
+    pub(super) fail: bool,
+
+    /// Go through this proxy: http, https, socks4, socks4a, socks5 or socks5h; '' for none
+    #[arg(short = 'x', long, value_name = "URL")]
+    pub(super) proxy: Option<String>,
+
+    /// Hosts to reach without a proxy, separated by commas; '*' for all
+    #[arg(long, value_name = "HOSTS")]
+    pub(super) noproxy: Option<String>,
+
+    /// Use ADDRESS for HOST:PORT, written HOST:PORT:ADDRESS[,ADDRESS]; may be repeated
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", action = ArgAction::Append, value_parser = ResolveRule::read)]
+    pub(super) resolve: Vec<ResolveRule>,
+
+    /// Connect to IPv4 addresses only
+    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    pub(super) ipv4: bool,
+
+    /// Connect to IPv6 addresses only
+    #[arg(short = '6', long)]
+    pub(super) ipv6: bool,
+
+    /// Show the certificate in this PEM file to servers that ask for one
+    #[arg(long, value_name = "FILE")]
+    pub(super) cert: Option<PathBuf>,
+
+    /// The key of --cert, if it is not in the same file
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(super) key: Option<PathBuf>,
 
     /// Redirects to follow before giving up; 0 reports the redirect itself [default: 10]
     #[arg(long, value_name = "N", value_parser = redirects)]
@@ -213,6 +276,10 @@ pub(super) fn concurrency(text: &str) -> Result<usize, String> {
 
 pub(super) fn limit(text: &str) -> Result<u64, String> {
     units::count(text, 1..=u64::MAX)
+}
+
+fn retries(text: &str) -> Result<u32, String> {
+    units::count(text, 0..=100).map(|n| n as u32)
 }
 
 fn redirects(text: &str) -> Result<u32, String> {

@@ -27,6 +27,7 @@ use super::outcome::UrlOutcome;
 use super::run_state::RunState;
 use super::slots::{SlotTable, UrlSlot};
 use super::target::target;
+use super::template::Template;
 use crate::summary::{ResultCode, Summary};
 
 /// How long the end of a run waits for the reader, which usually takes a moment: only a file whose disk
@@ -40,6 +41,9 @@ const READER_END_TIMEOUT: Duration = Duration::from_secs(1);
 pub(super) fn work(run: &Arc<RunState>, index: usize) -> io::Result<Summary> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let core = runtime.block_on(async {
+        let plan = &run.plan;
+        let formatter = LineFormatter::new(plan.format, plan.is_coloured, plan.is_terminal)
+            .with_method(plan.template.as_ref().map_or("GET", Template::method));
         let core = Rc::new(FetchCore {
             run: Arc::clone(run),
             index,
@@ -48,11 +52,7 @@ pub(super) fn work(run: &Arc<RunState>, index: usize) -> io::Result<Summary> {
             is_lane_ended: Cell::new(false),
             slots: RefCell::default(),
             last_overdue_check: Cell::new(Instant::now()),
-            formatter: RefCell::new(LineFormatter::new(
-                run.plan.format,
-                run.plan.is_coloured,
-                run.plan.is_terminal,
-            )),
+            formatter: RefCell::new(formatter),
             summary: RefCell::default(),
         });
         // A task, because waking the root future from its own thread costs a system call.

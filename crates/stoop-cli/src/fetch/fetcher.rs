@@ -4,12 +4,13 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use stoop::{
-    Client, ClientLimits, ClientTime, Error, Redirects, Request, Version, without_password,
+    Client, ClientLimits, ClientTime, Error, Redirects, Request, Retries, Version, without_password,
 };
 
 use super::args::LineFormat;
 use super::outcome::{Details, Phases, UrlOutcome, micros};
 use super::plan::FetchPlan;
+use super::template::Template;
 use crate::failure::CommandFailure;
 use crate::mask;
 use crate::summary::ResultCode;
@@ -34,7 +35,8 @@ impl Fetchers {
                 "--dns: this stoop asks the system for names".to_owned(),
             ));
         }
-        if !cfg!(feature = "tls") && (plan.ca.is_some() || plan.insecure) {
+        let wants_tls = plan.ca.is_some() || plan.insecure || plan.identity.is_some();
+        if !cfg!(feature = "tls") && wants_tls {
             return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
         }
         Ok(Self {
@@ -62,12 +64,29 @@ impl Fetchers {
             Ok(max) => Redirects::follow(max),
             Err(_) => Redirects::follow(u16::MAX),
         };
+        let names = |name| plan.template.as_ref().is_some_and(|template| template.names(name));
         let client = Client::builder()
             .limits(limits(plan))
             .redirects(redirects)
-            .user_agent(plan.user_agent.as_str())
             .versions(plan.versions)
-            .allow_private(plan.allow_private);
+            .allow_private(plan.allow_private)
+            .decode_content(plan.decodes)
+            .proxies(plan.proxies.clone())
+            .accept_any(!names("accept"));
+        let client = match names("user-agent") {
+            true => client,
+            false => client.user_agent(plan.user_agent.as_str()),
+        };
+        let client = match plan.retries {
+            0 => client,
+            retries => client.retries(Retries::up_to(retries)),
+        };
+        let client = match &plan.cookies {
+            Some(cookies) => client.cookies(cookies.jar.clone()),
+            None => client,
+        };
+        let client = plan.resolve.iter().fold(client, |client, rule| rule.apply(client));
+        let client = plan.family.apply(client);
         let client = match plan.connect_timeout {
             Some(limit) => client.setup_timeout(limit),
             None => client,
@@ -76,7 +95,11 @@ impl Fetchers {
         let client = client.tls(self.tls.clone());
         #[cfg(feature = "dns")]
         let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };
-        Ok(Fetcher { client: client.build()?, is_detailed: plan.format == LineFormat::Jsonl })
+        Ok(Fetcher {
+            client: client.build()?,
+            template: plan.template.clone(),
+            is_detailed: plan.format == LineFormat::Jsonl,
+        })
     }
 }
 
@@ -93,6 +116,9 @@ fn tls(plan: &FetchPlan) -> Result<stoop::tls::ClientTls, stoop::tls::TlsConfigE
     if plan.insecure {
         tls = tls.dangerous_accept_any_certificate();
     }
+    if let Some((chain, key)) = &plan.identity {
+        tls = tls.certificate_files(chain, key);
+    }
     tls.build()
 }
 
@@ -102,6 +128,7 @@ fn tls(plan: &FetchPlan) -> Result<stoop::tls::ClientTls, stoop::tls::TlsConfigE
 fn limits(plan: &FetchPlan) -> ClientLimits {
     let mut limits = ClientLimits::default();
     limits.wire.body_bytes_max = plan.max_body;
+    limits.decoded_bytes_max = plan.max_body.unwrap_or(u64::MAX);
     limits.time = time(plan);
     // A server that stays silent is not given up before the deadline either.
     limits.wire.http2.settings_timeout = plan.timeout;
@@ -138,6 +165,7 @@ fn time(plan: &FetchPlan) -> ClientTime {
 /// The client of one core, and how much it reports of each URL.
 pub(super) struct Fetcher {
     client: Client,
+    template: Option<Template>,
     is_detailed: bool,
 }
 
@@ -145,7 +173,10 @@ impl Fetcher {
     /// Fetches `url`, within the plan's deadline from now on. The URL is parsed at once, and need not
     /// outlive the call.
     pub(super) fn fetch(&self, url: &str) -> impl Future<Output = UrlOutcome> + use<'_> {
-        let request = Request::get(url);
+        let request = match &self.template {
+            None => Request::get(url),
+            Some(template) => template.request(url),
+        };
         async move {
             match self.send(request).await {
                 Ok(outcome) => outcome,
@@ -177,6 +208,7 @@ impl Fetcher {
         let received = response.body_mut().discard().await;
         if let (Some(details), Some(head)) = (&mut details, head) {
             details.phases.t_recv_us = Some(micros(head.elapsed()));
+            details.wire_bytes = response.body_mut().wire_bytes();
         }
         let body_bytes = match received {
             Ok(bytes) => bytes,
@@ -267,20 +299,17 @@ mod tests {
         for kind in ErrorKind::ALL {
             let word = kind.as_str();
             let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
-            // `fetch` sends no body and no fields of a user's, does not set the limits of the others, and
-            // neither decodes nor saves content; a status is no error.
+            // `fetch` sends what was checked before the first URL, does not set the limits of the others, and
+            // does not save content; a status is no error.
             let is_produced = !matches!(
                 kind,
                 ErrorKind::RequestBody
                     | ErrorKind::InvalidMessage
                     | ErrorKind::AddressDenied
-                    | ErrorKind::ProxyAuth
-                    | ErrorKind::ProxyRefused
                     | ErrorKind::QueueTimeout
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout
                     | ErrorKind::SlowBody
-                    | ErrorKind::Decode
                     | ErrorKind::HttpStatus
                     | ErrorKind::File
             );

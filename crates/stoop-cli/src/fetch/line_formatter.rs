@@ -44,6 +44,8 @@ pub(super) struct LineFormatter {
     format: LineFormat,
     is_coloured: bool,
     is_terminal: bool,
+    /// The method of all requests.
+    method: String,
     timestamps: TimestampFormatter,
     line: Vec<u8>,
 }
@@ -55,9 +57,16 @@ impl LineFormatter {
             format,
             is_coloured,
             is_terminal,
+            method: "GET".to_owned(),
             timestamps: TimestampFormatter::default(),
             line: Vec::with_capacity(256),
         }
+    }
+
+    /// The same for requests of another method.
+    pub(super) fn with_method(mut self, method: &str) -> Self {
+        method.clone_into(&mut self.method);
+        self
     }
 
     /// The line of `record`, with its end.
@@ -109,7 +118,7 @@ impl LineFormatter {
             v: 1,
             url: &url,
             url_bytes: matches!(url, Cow::Owned(_)).then(|| percent_encoded(record.url)),
-            method: "GET",
+            method: &self.method,
             status: status.or(record.outcome.details.as_ref().and_then(|details| details.status)),
             ok: matches!(status, Some(200..=299)),
             error_kind,
@@ -147,7 +156,7 @@ struct JsonRecord<'a> {
     /// The URL where it is not text, so that different lines stay different.
     #[serde(skip_serializing_if = "Option::is_none")]
     url_bytes: Option<String>,
-    method: &'static str,
+    method: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     ok: bool,

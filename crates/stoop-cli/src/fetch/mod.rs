@@ -15,6 +15,7 @@
 //! to the cores, and the cores write theirs as cancelled.
 
 mod args;
+mod cookie_file;
 mod core;
 mod environment;
 mod fetcher;
@@ -34,6 +35,7 @@ mod run_state;
 mod slots;
 mod source;
 mod target;
+mod template;
 
 use std::io::{self, IsTerminal, stdin, stdout};
 
@@ -47,6 +49,9 @@ use crate::summary::Summary;
 use crate::table;
 use crate::terminal::{self, TextLayout};
 use crate::{stderr, streams};
+
+/// The exit code of `--fail`: curl's for a status of 400 or more.
+const FAILED: u8 = 22;
 
 /// Runs the subcommand.
 ///
@@ -69,12 +74,20 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
         stderr::message(note);
     }
     let (style, layout) = (plan.summary, plan.layout);
+    let (cookies, fails) = (plan.cookies.clone(), plan.fails);
     let finished = run(plan)?;
     // A summary of lines that were not written would read as if they were.
     if finished.is_written {
         print_summary(style, layout, &finished);
     }
-    finished.result
+    finished.result?;
+    if let Some(cookies) = cookies {
+        cookies.save()?;
+    }
+    match fails && finished.summary.has_failures() {
+        true => Err(CommandFailure::Exit(FAILED)),
+        false => Ok(()),
+    }
 }
 
 /// Runs a plan to its end, without printing the summary.

@@ -38,6 +38,9 @@ pub(super) struct Details {
     pub(super) http_version: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content_type: Option<String>,
+    /// The bytes of the body before it was decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) wire_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error_phase: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

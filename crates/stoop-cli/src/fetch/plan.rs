@@ -9,11 +9,15 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use stoop::Versions;
+use stoop::{Proxies, Versions};
 
 use super::args::{self, FetchArgs, LineFormat, Size, SummaryStyle};
+use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
+use super::template::Template;
 use crate::failure::CommandFailure;
+use crate::proxies::proxies;
+use crate::request_options::{Family, ResolveRule};
 use crate::terminal::{self, TextLayout};
 use crate::units;
 
@@ -41,7 +45,19 @@ pub(crate) struct FetchPlan {
     pub(crate) max_body: Option<u64>,
     pub(crate) user_agent: String,
     pub(crate) ca: Option<CaCertificates>,
+    /// A certificate of the client's, and its key.
+    pub(crate) identity: Option<(PathBuf, PathBuf)>,
     pub(crate) insecure: bool,
+    /// What is asked for, where it is not the plain GET.
+    pub(crate) template: Option<Template>,
+    pub(crate) decodes: bool,
+    pub(crate) cookies: Option<CookieFile>,
+    pub(crate) retries: u32,
+    /// A URL that failed is a failure of the command.
+    pub(crate) fails: bool,
+    pub(crate) proxies: Proxies,
+    pub(crate) resolve: Vec<ResolveRule>,
+    pub(crate) family: Family,
     /// The name servers; the system's if empty.
     pub(crate) dns: Vec<SocketAddr>,
     pub(crate) allow_private: bool,
@@ -117,6 +133,10 @@ impl FetchPlan {
         let Size(max_body) = args.max_body.unwrap_or(Size(Some(BODY_BYTES_MAX)));
         let is_cores_given = args.cores.is_some();
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
+        let template = Template::new(args.request.as_deref(), &args.header, &args.data);
+        let proxies = proxies(args.proxy.as_deref(), args.noproxy.as_deref(), |name| {
+            environment.variable(name).filter(|_| !args.no_env)
+        });
         Ok(Self {
             source,
             concurrency,
@@ -129,7 +149,19 @@ impl FetchPlan {
             max_body,
             user_agent: user_agent.unwrap_or(default_agent),
             ca: args.cacert.map(CaCertificates::File),
+            identity: args.cert.map(|chain| {
+                let key = args.key.unwrap_or_else(|| chain.clone());
+                (chain, key)
+            }),
             insecure: args.insecure,
+            template: template.map_err(|error| CommandFailure::Usage(error.to_string()))?,
+            decodes: args.compressed,
+            cookies: args.cookie_jar.map(CookieFile::open).transpose()?,
+            retries: args.retry.unwrap_or(0),
+            fails: args.fail,
+            proxies: proxies.map_err(CommandFailure::Usage)?,
+            resolve: args.resolve,
+            family: Family::new(args.ipv4, args.ipv6),
             dns: args.dns,
             allow_private: args.allow_private,
             versions: match (args.http1, args.http2_prior_knowledge) {

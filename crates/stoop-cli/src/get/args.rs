@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use super::data::DataArgs;
+use crate::data::DataArgs;
+use crate::request_options::ResolveRule;
 use crate::units;
 
 pub(super) const EXAMPLES: &str = "\
@@ -186,8 +187,8 @@ pub(crate) struct GetArgs {
     pub(super) compressed: bool,
 
     /// Use ADDRESS for HOST:PORT, written HOST:PORT:ADDRESS[,ADDRESS]; may be repeated
-    #[arg(long, value_name = "HOST:PORT:ADDRESS", action = ArgAction::Append)]
-    pub(super) resolve: Vec<String>,
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", action = ArgAction::Append, value_parser = ResolveRule::read)]
+    pub(super) resolve: Vec<ResolveRule>,
 
     /// Connect to HOST2:PORT2 in place of HOST1:PORT1; what is left out is any, or stays
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", action = ArgAction::Append)]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufReader, ErrorKind as IoErrorKind};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
@@ -12,6 +11,7 @@ use super::exit;
 use super::failure::GetFailure;
 use super::record::Record;
 use crate::proxies::proxies;
+use crate::request_options::{Family, Header, split_host};
 
 /// How long connecting may take, as curl has it.
 const CONNECT: Duration = Duration::from_secs(300);
@@ -29,6 +29,7 @@ const RETRY_MAX: Duration = Duration::from_secs(600);
 /// Options that cannot be used.
 pub(super) fn client(
     args: &GetArgs,
+    headers: &[Header],
     jar: Option<&CookieJar>,
     record: &Record,
 ) -> Result<Client, GetFailure> {
@@ -37,7 +38,7 @@ pub(super) fn client(
         .limits(limits())
         .setup_timeout(args.connect_timeout.unwrap_or(CONNECT))
         .decode_content(args.compressed)
-        .accept_any(!removes(args, "accept"))
+        .accept_any(!Header::removes(headers, "accept"))
         .allow_private(true)
         .redirects(redirects(args))
         .observe(move |_, event| record.note(event, is_told));
@@ -54,12 +55,7 @@ pub(super) fn client(
         builder = builder
             .retries(policy.budget_percent(100 * u64::from(retries)).retry_after_max(RETRY_MAX));
     }
-    if args.ipv4 {
-        builder = builder.local_address(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-    }
-    if args.ipv6 {
-        builder = builder.local_address(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
-    }
+    builder = Family::new(args.ipv4, args.ipv6).apply(builder);
     if let Some(path) = &args.unix_socket {
         builder = builder.unix_socket(path);
     }
@@ -74,8 +70,7 @@ pub(super) fn client(
         proxies(args.proxy.as_deref(), args.noproxy.as_deref(), |name| std::env::var_os(name));
     builder = builder.proxies(proxies.map_err(usage)?);
     for rule in &args.resolve {
-        builder = resolve(builder, rule)
-            .ok_or_else(|| usage(format!("--resolve {rule:?} is not HOST:PORT:ADDRESS")))?;
+        builder = rule.apply(builder);
     }
     for rule in &args.connect_to {
         builder = connect_to(builder, rule).ok_or_else(|| {
@@ -91,15 +86,6 @@ pub(super) fn client(
         return Err(usage("this stoop was built without TLS".to_owned()));
     }
     builder.build().map_err(|error| usage(error.to_string()))
-}
-
-/// Whether `-H 'NAME:'` says that a field is not to be sent.
-pub(super) fn removes(args: &GetArgs, name: &str) -> bool {
-    args.header.iter().any(|header| {
-        header.split_once(':').is_some_and(|(known, value)| {
-            known.eq_ignore_ascii_case(name) && value.trim().is_empty()
-        })
-    })
 }
 
 /// curl has no limits but those that are named, and neither has this.
@@ -158,32 +144,11 @@ fn netrc() -> Result<Netrc, GetFailure> {
     read.map_err(|error| GetFailure::new(exit::READ_ERROR, format!("{}: {error}", path.display())))
 }
 
-/// `HOST:PORT:ADDRESS[,ADDRESS]`, of which an IPv6 address may be in brackets.
-fn resolve(builder: ClientBuilder, rule: &str) -> Option<ClientBuilder> {
-    let rule = rule.strip_prefix('+').unwrap_or(rule);
-    let (host, rest) = split_host(rule)?;
-    let (port, addresses) = rest.split_once(':')?;
-    let port: u16 = port.parse().ok()?;
-    let addresses = addresses.split(',').map(|address| {
-        let address = address.trim();
-        let bare = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        bare.unwrap_or(address).parse::<IpAddr>().ok()
-    });
-    let addresses = addresses.collect::<Option<Vec<_>>>()?;
-    Some(builder.resolve(&format!("{host}:{port}"), addresses))
-}
-
 /// `HOST1:PORT1:HOST2:PORT2`.
 fn connect_to(builder: ClientBuilder, rule: &str) -> Option<ClientBuilder> {
     let (host, rest) = split_host(rule)?;
     let (port, to) = rest.split_once(':')?;
     builder.connect_to(&format!("{host}:{port}"), to).ok()
-}
-
-/// A host, which may be an IPv6 address in brackets, and what follows the colon behind it.
-fn split_host(text: &str) -> Option<(&str, &str)> {
-    let end = if text.starts_with('[') { text.find(']')? + 1 } else { text.find(':')? };
-    Some((&text[..end], text[end..].strip_prefix(':')?))
 }
 
 #[cfg(feature = "tls")]
@@ -209,13 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_have_hosts_that_may_be_addresses() {
-        for good in ["a:80:127.0.0.1", "a:80:[::1],10.0.0.1", "[::1]:80:127.0.0.1", "+a:1:::1"] {
-            assert!(resolve(Client::builder(), good).is_some(), "{good}");
-        }
-        for bad in ["", "a", "a:80", "a:x:127.0.0.1", "a:80:b", "a:80:"] {
-            assert!(resolve(Client::builder(), bad).is_none(), "{bad}");
-        }
+    fn a_rule_has_two_hosts_and_ports_of_which_any_may_be_left_out() {
         for good in ["a:80:b:81", "::b:81", "[::1]:80:[::2]:", "a::b:"] {
             assert!(connect_to(Client::builder(), good).is_some(), "{good}");
         }

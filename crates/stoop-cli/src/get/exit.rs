@@ -7,6 +7,7 @@ pub(super) const HTTP_ERROR: u8 = 22;
 pub(super) const WRITE_ERROR: u8 = 23;
 pub(super) const READ_ERROR: u8 = 26;
 pub(super) const NO_RESUME: u8 = 33;
+pub(super) const BAD_HEADER: u8 = 43;
 pub(super) const TOO_MANY_REDIRECTS: u8 = 47;
 pub(super) const CERTIFICATE: u8 = 58;
 pub(super) const CA_FILE: u8 = 77;
@@ -15,7 +16,7 @@ pub(super) const CA_FILE: u8 = 77;
 pub(super) fn code(error: &Error) -> u8 {
     match error.kind() {
         ErrorKind::InvalidUrl => 3,
-        ErrorKind::InvalidMessage => 43,
+        ErrorKind::InvalidMessage => BAD_HEADER,
         ErrorKind::DnsNxdomain | ErrorKind::DnsServfail | ErrorKind::DnsOther => {
             if error.to_string().contains("the proxy ") { 5 } else { 6 }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stoop::body::{Form, Part};
 
-use super::data::read_file;
+use crate::data::read_file;
 
 /// What curl takes files for, by their names' ends.
 const TYPES: [(&str, &str); 10] = [

@@ -5,7 +5,6 @@
 
 mod args;
 mod client;
-mod data;
 mod exit;
 mod failure;
 mod form;
@@ -27,6 +26,7 @@ use self::record::Record;
 use self::request::Pace;
 use self::write_out::{Outcome, Written};
 use crate::failure::CommandFailure;
+use crate::request_options::Header;
 use crate::{stderr, streams};
 
 /// Runs the subcommand.
@@ -57,8 +57,10 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         return Err(GetFailure::new(exit::WRITE_ERROR, "standard output is closed"));
     }
     let (record, jar) = (Record::new(), client::jar(args)?);
-    let client = client::client(args, jar.as_ref(), &record)?;
-    let request = request::request(args, &client, &url, offset).await?;
+    let headers = Header::read_all(&args.header);
+    let headers = headers.map_err(|error| GetFailure::read("headers", &error))?;
+    let client = client::client(args, &headers, jar.as_ref(), &record)?;
+    let request = request::request(args, &headers, &client, &url, offset).await?;
     let mut outcome = Outcome {
         method: request.method().to_string(),
         url: args.url.clone(),

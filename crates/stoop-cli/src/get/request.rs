@@ -8,10 +8,10 @@ use stoop::{Body, Client, Method, Request};
 use tokio::time::{Instant, sleep_until};
 
 use super::args::GetArgs;
-use super::client::removes;
 use super::exit;
 use super::failure::GetFailure;
 use super::form::form;
+use crate::request_options::Header;
 use crate::scheme::has_scheme;
 
 /// Bytes that standard input is read by.
@@ -42,6 +42,7 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
 /// The request for that URL; `offset` is where content is to go on.
 pub(super) async fn request(
     args: &GetArgs,
+    headers: &[Header],
     client: &Client,
     url: &str,
     offset: u64,
@@ -54,34 +55,32 @@ pub(super) async fn request(
         };
     }
     let mut request = builder.build()?;
-    for line in headers(args)? {
-        if let Some((name, value)) = read_header(&line)
-            && !value.as_ref().is_some_and(|value| value.is_empty() && line.ends_with(':'))
-        {
-            let value = value.unwrap_or_default();
-            let fields = request.fields_mut();
-            let added = match name.eq_ignore_ascii_case("host") {
-                true => fields.set(name, value.as_bytes()),
-                false => fields.push(name, value.as_bytes()),
-            };
-            added.map_err(|misuse| GetFailure::new(43, format!("-H {line:?}: {misuse}")))?;
-        }
+    for header in headers {
+        let Header::Sent(name, value) = header else { continue };
+        let fields = request.fields_mut();
+        let added = match name.eq_ignore_ascii_case("host") {
+            true => fields.set(name, value.as_bytes()),
+            false => fields.push(name, value.as_bytes()),
+        };
+        added.map_err(|misuse| {
+            GetFailure::new(exit::BAD_HEADER, format!("-H {name:?}: {misuse}"))
+        })?;
     }
-    add(&mut request, args, "user-agent", || {
+    add(&mut request, headers, "user-agent", || {
         let default = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
         Some(args.user_agent.clone().unwrap_or(default)).filter(|agent| !agent.is_empty())
     })?;
-    add(&mut request, args, "referer", || args.referer.clone())?;
-    add(&mut request, args, "cookie", || {
+    add(&mut request, headers, "referer", || args.referer.clone())?;
+    add(&mut request, headers, "cookie", || {
         let typed: Vec<_> = args.cookie.iter().filter(|c| c.contains('=')).cloned().collect();
         (!typed.is_empty()).then(|| typed.join("; "))
     })?;
-    add(&mut request, args, "range", || match (&args.range, offset) {
+    add(&mut request, headers, "range", || match (&args.range, offset) {
         (Some(range), _) => Some(format!("bytes={range}")),
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
-    let body = body(args, &mut request).await?;
+    let body = body(args, headers, &mut request).await?;
     let body = match args.limit_rate {
         Some(rate) if !body.is_empty() => paced(body, rate),
         _ => body,
@@ -92,16 +91,16 @@ pub(super) async fn request(
 /// Adds a field, unless the options have one of that name, or say that there is to be none.
 fn add(
     request: &mut Request,
-    args: &GetArgs,
+    headers: &[Header],
     name: &str,
     value: impl FnOnce() -> Option<String>,
 ) -> Result<(), GetFailure> {
-    if request.field(name).is_some() || removes(args, name) {
+    if request.field(name).is_some() || Header::removes(headers, name) {
         return Ok(());
     }
     let Some(value) = value() else { return Ok(()) };
     let added = request.fields_mut().push(name, value.as_bytes());
-    added.map_err(|misuse| GetFailure::new(43, format!("{name}: {misuse}")))
+    added.map_err(|misuse| GetFailure::new(exit::BAD_HEADER, format!("{name}: {misuse}")))
 }
 
 fn method(args: &GetArgs) -> Result<Method, GetFailure> {
@@ -131,36 +130,15 @@ fn credentials(args: &GetArgs) -> Result<Option<(String, String)>, GetFailure> {
     }
 }
 
-/// The lines of `-H`, those of files included.
-fn headers(args: &GetArgs) -> Result<Vec<String>, GetFailure> {
-    let mut lines = Vec::new();
-    for header in &args.header {
-        match header.strip_prefix('@') {
-            Some(path) => {
-                let content = super::data::read_file(path);
-                let content = content.map_err(|error| GetFailure::read("headers", &error))?;
-                let text = String::from_utf8_lossy(&content).into_owned();
-                lines.extend(text.lines().filter(|line| !line.is_empty()).map(str::to_owned));
-            }
-            None => lines.push(header.clone()),
-        }
-    }
-    Ok(lines)
-}
-
-/// The name and value of `Name: value`, or of `Name;`, which has an empty one.
-fn read_header(line: &str) -> Option<(&str, Option<String>)> {
-    match line.split_once(':') {
-        Some((name, value)) => Some((name.trim(), Some(value.trim().to_owned()))),
-        None => Some((line.strip_suffix(';')?.trim(), None)),
-    }
-}
-
 fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
     args.data.content().map_err(|error| GetFailure::read("the data", &error))
 }
 
-async fn body(args: &GetArgs, request: &mut Request) -> Result<Body, GetFailure> {
+async fn body(
+    args: &GetArgs,
+    headers: &[Header],
+    request: &mut Request,
+) -> Result<Body, GetFailure> {
     if let Some(path) = &args.upload_file {
         if path.as_os_str() == "-" {
             return Ok(stdin());
@@ -172,7 +150,7 @@ async fn body(args: &GetArgs, request: &mut Request) -> Result<Body, GetFailure>
         let form = form(&args.form).await;
         let form = form.map_err(|error| GetFailure::read("the form", &error))?;
         let content_type = form.content_type();
-        add(request, args, "content-type", || Some(content_type))?;
+        add(request, headers, "content-type", || Some(content_type))?;
         return Ok(form.into_body());
     }
     if args.data.is_empty() || args.get {
@@ -181,9 +159,9 @@ async fn body(args: &GetArgs, request: &mut Request) -> Result<Body, GetFailure>
     let is_json = args.data.is_json();
     let content_type =
         if is_json { "application/json" } else { "application/x-www-form-urlencoded" };
-    add(request, args, "content-type", || Some(content_type.to_owned()))?;
+    add(request, headers, "content-type", || Some(content_type.to_owned()))?;
     if is_json {
-        add(request, args, "accept", || Some("application/json".to_owned()))?;
+        add(request, headers, "accept", || Some("application/json".to_owned()))?;
     }
     Ok(content(args)?.into())
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use stoop::Fields;
 
-use super::data::read_file;
 use super::record::{Notes, version};
+use crate::data::read_file;
 
 /// What the format is filled with, besides what was noted.
 #[derive(Debug, Default)]

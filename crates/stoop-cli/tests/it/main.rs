@@ -16,11 +16,13 @@
 //! - `terminal`: columns, colours, locales
 //! - `variables`: settings from the environment
 //! - `mistyped`: arguments that are typed wrongly
+//! - `requests`: methods, headers, data, cookies, proxies and retries of lists
 //! - `secrets`: passwords in URLs
 //! - `report`: the summary computed from lines
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod echo;
 mod ending;
 mod get;
 mod http2;
@@ -32,6 +34,7 @@ mod mistyped;
 mod options;
 mod redirects;
 mod report;
+mod requests;
 mod secrets;
 mod server;
 mod signals;

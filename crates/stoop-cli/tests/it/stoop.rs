@@ -14,6 +14,9 @@ pub(crate) fn stoop(line: &str) -> Command {
     for name in ["CONCURRENCY", "REQUEST_TIMEOUT", "USER_AGENT", "LIMIT", "DURATION", "FORMAT"] {
         command.env_remove(name).env_remove(format!("STOOP_{name}"));
     }
+    for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy", "REQUEST_METHOD"] {
+        command.env_remove(name).env_remove(name.to_ascii_uppercase());
+    }
     command.env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::echo::{EchoServer, Seen};
+use crate::echo::{EchoServer, Seen};
 use crate::server::refusing;
 use crate::stoop::skip;
 

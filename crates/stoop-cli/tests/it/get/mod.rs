@@ -2,4 +2,3 @@
 
 mod alone;
 mod curl;
-mod echo;

@@ -19,21 +19,21 @@ const COMPRESSED: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\xce\xcf
 
 /// A request, as far as two clients should send the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) line: String,
-    pub(super) fields: BTreeMap<String, String>,
-    pub(super) content: String,
+pub(crate) struct Seen {
+    pub(crate) line: String,
+    pub(crate) fields: BTreeMap<String, String>,
+    pub(crate) content: String,
 }
 
 /// A server that runs until the test's process ends.
 #[derive(Clone)]
-pub(super) struct EchoServer {
-    pub(super) address: SocketAddr,
+pub(crate) struct EchoServer {
+    pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl EchoServer {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
         let server = Self { address, seen: Arc::default() };
@@ -52,7 +52,7 @@ impl EchoServer {
     }
 
     /// Serves on a Unix socket, too.
-    pub(super) fn listen_on(&self, path: &Path) {
+    pub(crate) fn listen_on(&self, path: &Path) {
         let listener = UnixListener::bind(path).expect("a free path");
         let seen = self.seen.clone();
         thread::spawn(move || {
@@ -64,7 +64,7 @@ impl EchoServer {
     }
 
     /// The requests since this was asked last.
-    pub(super) fn take_seen(&self) -> Vec<Seen> {
+    pub(crate) fn take_seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.seen.lock().expect("no panic"))
     }
 }

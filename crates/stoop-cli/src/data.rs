@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
 /// What makes a piece of content of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DataKind {
+pub(crate) enum DataKind {
     /// `-d`: as typed, or a file without its line ends.
     Data,
     /// `--data-binary`: as typed, or a file as it is.
@@ -33,20 +33,20 @@ impl DataKind {
 
 /// The options that content is made of, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct DataArgs(pub(super) Vec<(DataKind, String)>);
+pub(crate) struct DataArgs(pub(crate) Vec<(DataKind, String)>);
 
 impl DataArgs {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether there is JSON among it.
-    pub(super) fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.0.iter().any(|(kind, _)| *kind == DataKind::Json)
     }
 
     /// All of it as one: with `&` between the pieces, but for JSON.
-    pub(super) fn content(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn content(&self) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         for (kind, value) in &self.0 {
             let piece = piece(*kind, value)?;
@@ -98,7 +98,7 @@ fn urlencoded(value: &str) -> io::Result<Vec<u8>> {
 }
 
 /// The content of a file, or of standard input.
-pub(super) fn read_file(path: &str) -> io::Result<Vec<u8>> {
+pub(crate) fn read_file(path: &str) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let read = match path {
         "-" => stdin().lock().read_to_end(&mut content),

@@ -1,0 +1,123 @@
+//! What all requests of a run have in common, where it is not the plain GET.
+
+use std::io;
+
+use stoop::{Body, Error, Method, Request};
+
+use crate::data::DataArgs;
+use crate::request_options::Header;
+
+/// The method, fields and content of each request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Template {
+    method: Method,
+    headers: Vec<Header>,
+    content: Vec<u8>,
+}
+
+impl Template {
+    /// What the options describe; none for a plain GET.
+    ///
+    /// # Errors
+    /// Those of files, and what is no method or header.
+    pub(super) fn new(
+        method: Option<&str>,
+        headers: &[String],
+        data: &DataArgs,
+    ) -> io::Result<Option<Self>> {
+        if method.is_none() && headers.is_empty() && data.is_empty() {
+            return Ok(None);
+        }
+        let mut headers = Header::read_all(headers)?;
+        let content = data.content()?;
+        let method = match method {
+            Some(typed) => Method::from_bytes(typed.as_bytes())
+                .map_err(|_| io::Error::other(format!("-X {typed:?} is no method")))?,
+            None if data.is_empty() => Method::GET,
+            None => Method::POST,
+        };
+        let mut add = |name: &str, value: &str| {
+            if !Header::names(&headers, name) {
+                headers.push(Header::Sent(name.to_owned(), value.to_owned()));
+            }
+        };
+        if data.is_json() {
+            add("content-type", "application/json");
+            add("accept", "application/json");
+        } else if !data.is_empty() {
+            add("content-type", "application/x-www-form-urlencoded");
+        }
+        let template = Self { method, headers, content };
+        // A header that may not be sent fails here, and not with each URL.
+        template
+            .request("http://localhost/")
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Some(template))
+    }
+
+    /// The method.
+    pub(super) fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    /// Whether a field of that name is given, or not to be sent.
+    pub(super) fn names(&self, name: &str) -> bool {
+        Header::names(&self.headers, name)
+    }
+
+    /// The request for a URL.
+    ///
+    /// # Errors
+    /// Those of [`Request::new`], and of fields that may not be sent.
+    pub(super) fn request(&self, url: &str) -> Result<Request, Error> {
+        let mut request = Request::new(self.method.clone(), url)?;
+        for header in &self.headers {
+            if let Header::Sent(name, value) = header {
+                request.fields_mut().push(name, value.as_bytes())?;
+            }
+        }
+        Ok(request.with_body(Body::from(self.content.clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DataKind;
+
+    fn template(
+        method: Option<&str>,
+        headers: &[&str],
+        data: &[(DataKind, &str)],
+    ) -> io::Result<Option<Template>> {
+        let headers: Vec<_> = headers.iter().map(|header| (*header).to_owned()).collect();
+        let data = data.iter().map(|(kind, value)| (*kind, (*value).to_owned())).collect();
+        Template::new(method, &headers, &DataArgs(data))
+    }
+
+    #[test]
+    fn a_plain_get_has_none_and_data_makes_a_post_with_its_type() {
+        assert_eq!(template(None, &[], &[]).expect("good"), None);
+        let post =
+            template(None, &["x-a: b"], &[(DataKind::Data, "a=1")]).expect("good").expect("one");
+        let request = post.request("http://a/").expect("a URL");
+        assert_eq!((request.method().as_str(), request.field("x-a")), ("POST", Some(&b"b"[..])));
+        let typed = request.field("content-type").expect("a type");
+        assert_eq!(typed, b"application/x-www-form-urlencoded");
+        let put = template(Some("PUT"), &["Content-Type: x/y"], &[(DataKind::Json, "{}")]);
+        let request = put.expect("good").expect("one").request("http://a/").expect("a URL");
+        assert_eq!(
+            (request.method().as_str(), request.field("content-type")),
+            ("PUT", Some(&b"x/y"[..]))
+        );
+        assert_eq!(request.body().len(), Some(2));
+    }
+
+    #[test]
+    fn what_may_not_be_sent_fails_before_the_first_url() {
+        assert!(template(Some("a b"), &[], &[]).is_err());
+        assert!(template(None, &["a b: c"], &[]).is_err());
+        assert!(template(None, &["a: b\r\nc: d"], &[]).is_err());
+        assert!(template(None, &["nothing"], &[]).is_err());
+    }
+}
