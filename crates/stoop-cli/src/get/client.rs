@@ -10,6 +10,7 @@ use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
 use super::record::Record;
+use super::story;
 use crate::proxies::proxies;
 use crate::request_options::{Family, Header, split_host};
 
@@ -41,7 +42,12 @@ pub(super) fn client(
         .accept_any(!Header::removes(headers, "accept"))
         .allow_private(true)
         .redirects(redirects(args))
-        .observe(move |_, event| record.note(event, is_told));
+        .observe(move |_, event| {
+            if is_told {
+                story::tell(record.elapsed(), event);
+            }
+            record.note(event);
+        });
     builder = builder.versions(match (args.http1, args.http2_prior_knowledge) {
         (true, _) => Versions::Http1,
         (false, true) => Versions::Http2,

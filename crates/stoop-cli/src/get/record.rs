@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 
 use stoop::{ClientEvent, RequestHead, ResponseHead, Version};
 
-use super::story;
-
 /// What was noted, by the observer of the client.
 #[derive(Clone, Debug)]
 pub(super) struct Record(Arc<Mutex<Notes>>);
@@ -53,13 +51,10 @@ impl Record {
         })))
     }
 
-    /// Notes an event, and tells it if the story is wanted.
-    pub(super) fn note(&self, event: &ClientEvent<'_>, is_told: bool) {
+    /// Notes an event.
+    pub(super) fn note(&self, event: &ClientEvent<'_>) {
         let now = Instant::now();
         let mut notes = self.notes();
-        if is_told {
-            story::tell(now - notes.begun, event);
-        }
         match event {
             ClientEvent::Resolved { .. } => notes.resolved = Some(now),
             ClientEvent::Connected { .. } => {
@@ -84,6 +79,11 @@ impl Record {
             }
             _ => {}
         }
+    }
+
+    /// How long it has been under way.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.notes().begun.elapsed()
     }
 
     /// The heads that came since this was asked last.
