@@ -26,6 +26,7 @@ pub struct Memory {
     /// Index of the direction that this end writes; it reads the other one.
     side: usize,
     held: BytesMut,
+    peer: PeerAddress,
 }
 
 type Directions = [Direction; 2];
@@ -62,8 +63,19 @@ impl Memory {
             writer: None,
         };
         let directions = Arc::new(Mutex::new([direction(), direction()]));
-        let end = |side| Self { directions: Arc::clone(&directions), side, held: BytesMut::new() };
+        let end = |side| Self {
+            directions: Arc::clone(&directions),
+            side,
+            held: BytesMut::new(),
+            peer: PeerAddress::Memory,
+        };
         (end(0), end(1))
+    }
+
+    /// The same, with this as the address of its peer.
+    pub fn with_peer(mut self, peer: PeerAddress) -> Self {
+        self.peer = peer;
+        self
     }
 
     /// Breaks the connection: both directions lose what is under way, and the peer's reads and
@@ -237,7 +249,7 @@ impl Transport for Memory {
     }
 
     fn peer(&self) -> PeerAddress {
-        PeerAddress::Memory
+        self.peer
     }
 }
 

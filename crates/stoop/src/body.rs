@@ -280,8 +280,8 @@ impl Body {
     }
 
     /// All of it, if it is in memory.
-    #[cfg(feature = "digest-auth")]
-    pub(crate) fn as_buffer(&self) -> Option<&[u8]> {
+    #[cfg(any(feature = "digest-auth", feature = "testing"))]
+    pub(crate) fn in_memory(&self) -> Option<&[u8]> {
         match &self.0 {
             Kind::Empty => Some(b""),
             Kind::Full(bytes) => Some(bytes),

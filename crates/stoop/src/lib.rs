@@ -46,6 +46,8 @@ mod request;
 mod response;
 pub mod rt;
 mod server;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod timings;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub mod tls;
@@ -86,6 +88,7 @@ pub use tls::ClientTls;
 // The server.
 pub use handler::{Answer, Handler, IntoHandler};
 pub use limits::{ServerLimits, ServerTime};
+pub use local::LocalServer;
 pub use server::{ListenError, Server, ServerHandle};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::ServerTls;

@@ -1,8 +1,9 @@
 //! A client pointed at a handler: the machines of both ends over memory, without a socket.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, Timer};
+use stoop_io::{AnyTransport, MEMORY_BYTES, Memory, PeerAddress, Timer};
 
 use crate::client::ClientBuilder;
 use crate::handler::{Answer, Handler, IntoHandler};
@@ -11,6 +12,61 @@ use crate::request::Request;
 use crate::request::relay::ExtensionRelay;
 use crate::server::{Control, Core, Registration, ServerConnection};
 use crate::versions::Versions;
+
+/// A server in this process, for [`ClientBuilder::local_server`]: a handler, with what the server around it is to
+/// be like.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use stoop::limits::ServerLimits;
+/// use stoop::{Client, LocalServer, Request};
+///
+/// let who = |request: Request| format!("{:?}", request.remote_address());
+/// let mut limits = ServerLimits::default();
+/// limits.wire.body_bytes_max = Some(10);
+/// let server = LocalServer::new(who).peer("192.0.2.7:1234".parse().unwrap()).limits(limits);
+/// let client = Client::builder().local_server(server).build()?;
+/// assert_eq!(client.get("http://a.test/").await?.text().await?, "Some(192.0.2.7:1234)");
+/// let too_large = client.post("http://a.test/").body("more than ten bytes").await?;
+/// assert_eq!(too_large.status(), 413);
+/// # Ok::<(), stoop::Error>(()) }).unwrap();
+/// ```
+pub struct LocalServer<H> {
+    handler: H,
+    limits: ServerLimits,
+    versions: Versions,
+    peer: PeerAddress,
+}
+
+impl<H: Handler> LocalServer<H> {
+    /// A server with the default limits, whose clients have no address.
+    pub fn new<K, T: IntoHandler<K, Handler = H>>(handler: T) -> Self {
+        Self {
+            handler: handler.into_handler(),
+            limits: ServerLimits::default(),
+            versions: Versions::All,
+            peer: PeerAddress::Memory,
+        }
+    }
+
+    /// Replaces the limits.
+    pub fn limits(mut self, limits: ServerLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The versions that the server speaks: by default all.
+    pub fn versions(mut self, versions: Versions) -> Self {
+        self.versions = versions;
+        self
+    }
+
+    /// The [address](Request::remote_address) that requests come from: by default none.
+    pub fn peer(mut self, address: SocketAddr) -> Self {
+        self.peer = PeerAddress::Inet(address);
+        self
+    }
+}
 
 impl ClientBuilder {
     /// Answers everything by a handler in this process, with the real machines at both ends and no
@@ -23,14 +79,24 @@ impl ClientBuilder {
         <T::Handler as Handler>::Future: Send,
         <T::Handler as Handler>::Body: Send,
     {
-        let limits = Arc::new(ServerLimits::default());
+        self.local_server(LocalServer::new(handler))
+    }
+
+    /// The same, with limits, versions and an address of the client's.
+    pub fn local_server<H>(self, server: LocalServer<H>) -> Self
+    where
+        H: Handler + Send + Sync,
+        H::Future: Send,
+        H::Body: Send,
+    {
+        let LocalServer { handler, limits, versions, peer } = server;
         let control = Arc::new(Control::default());
         let relay = Arc::<ExtensionRelay>::default();
-        let handler = RelayHandler { handler: handler.into_handler(), relay: relay.clone() };
-        let core = Core::new(handler, limits, control, Versions::All);
+        let handler = RelayHandler { handler, relay: relay.clone() };
+        let core = Core::new(handler, Arc::new(limits), control, versions);
         let connect = move || {
             let (ours, theirs) = Memory::pair(MEMORY_BYTES);
-            let theirs = AnyTransport::Custom(Box::new(theirs));
+            let theirs = AnyTransport::Custom(Box::new(theirs.with_peer(peer)));
             let registration = Registration::extra(core.control.clone());
             tokio::spawn(ServerConnection::new(
                 theirs,

@@ -61,6 +61,7 @@ impl Record {
                 notes.connected = Some(now);
                 notes.connects += 1;
             }
+            #[cfg(feature = "tls")]
             ClientEvent::Secured { .. } => notes.secured = Some(now),
             ClientEvent::Sending { head, remote, is_http2, .. } => {
                 notes.sending = Some(now);

@@ -180,7 +180,7 @@ impl Outgoing {
         if head.status() != StatusCode::UNAUTHORIZED {
             return Ok(false);
         }
-        let (method, target, content) = (sent.method(), sent.target(), copy.as_buffer());
+        let (method, target, content) = (sent.method(), sent.target(), copy.in_memory());
         let answer = credentials.answer(head.fields(), method, target, content);
         let Some(answer) = answer else { return Ok(false) };
         sent.fields_mut().set("authorization", answer.as_bytes())?;

@@ -33,6 +33,7 @@ mod retries;
 mod reuse;
 mod runtimes;
 mod semantics;
+mod testing;
 mod timings;
 mod tls;
 mod tower;

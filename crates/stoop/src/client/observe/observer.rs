@@ -89,23 +89,16 @@ impl RequestObserver {
         cfg!(feature = "metrics") || self.observers.is_some()
     }
 
-    /// Tells how a call went, if it failed.
-    pub(crate) fn told<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
-        if let Err(error) = &outcome {
-            self.tell(&ClientEvent::Failed { error });
-        }
-        outcome
+    /// Tells of an error that ends the request, and returns it.
+    pub(crate) fn failed(&self, error: Error) -> Error {
+        self.tell(&ClientEvent::Failed { error: &error });
+        error
     }
 
-    /// Sends the place in its trace with the request.
+    /// Sends the place in its trace with the request, and returns the span that it is sent in.
     #[cfg(feature = "tracing")]
-    pub(crate) fn propagate(&self, request: &mut Request) {
+    pub(crate) fn propagate(&self, request: &mut Request) -> tracing::Span {
         trace::propagate(&self.span, request);
-    }
-
-    /// The span that the request is sent in.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn span(&self) -> tracing::Span {
         self.span.clone()
     }
 }

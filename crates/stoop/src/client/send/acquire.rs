@@ -1,5 +1,6 @@
 //! Acquires what a request is sent over: an idle connection, a stream of a shared one, or a new one.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use stoop_io::{AnyTransport, LivenessCheck, PeerAddress, Transport, is_public, now};
@@ -43,27 +44,8 @@ impl RequestRun<'_> {
         tries: &Tries,
         watch: &mut Stopwatch,
     ) -> Result<Acquired, Error> {
-        let (new_only, origin) = (tries.stale > 0, &url[..Position::BeforePath]);
-        #[cfg(feature = "proxy")]
-        let origin = match self.via {
-            Some(via) => &*via.key(origin),
-            None => origin,
-        };
-        let chosen = match self.is_forwarded() {
-            true => Versions::Http1,
-            false => self.shared.connector.versions(url),
-        };
-        // Those of other versions are connections of their own: any other may have the client's.
-        let (versions, origin) =
-            match if tries.http1 { Some(Versions::Http1) } else { self.versions } {
-                Some(Versions::Http1) if chosen != Versions::Http1 => {
-                    (Versions::Http1, &*format!("{origin} over HTTP/1.1"))
-                }
-                Some(Versions::Http2) if chosen != Versions::Http2 => {
-                    (Versions::Http2, &*format!("{origin} over HTTP/2"))
-                }
-                _ => (chosen, origin),
-            };
+        let (versions, origin) = self.key(url, tries);
+        let (new_only, origin) = (tries.stale > 0, &*origin);
         let mut descriptor_wait = DescriptorWait::default();
         loop {
             let grant = match self.shared.pool.acquire(origin, versions, new_only) {
@@ -132,6 +114,27 @@ impl RequestRun<'_> {
                 }
             };
             return self.connected(permit, io, versions, url);
+        }
+    }
+
+    /// The versions that may be spoken, and what tells the connections for a URL apart from all others.
+    fn key<'u>(&self, url: &'u Url, tries: &Tries) -> (Versions, Cow<'u, str>) {
+        let origin = Cow::Borrowed(&url[..Position::BeforePath]);
+        #[cfg(feature = "proxy")]
+        let origin = self.via.map_or(origin.clone(), |via| via.key(&origin).into());
+        let chosen = match self.is_forwarded() {
+            true => Versions::Http1,
+            false => self.shared.connector.versions(url),
+        };
+        // Those of other versions are connections of their own: any other may have the client's.
+        match if tries.http1 { Some(Versions::Http1) } else { self.versions } {
+            Some(Versions::Http1) if chosen != Versions::Http1 => {
+                (Versions::Http1, format!("{origin} over HTTP/1.1").into())
+            }
+            Some(Versions::Http2) if chosen != Versions::Http2 => {
+                (Versions::Http2, format!("{origin} over HTTP/2").into())
+            }
+            _ => (chosen, origin),
         }
     }
 

@@ -48,66 +48,63 @@ use repeat::{Failed, Tries};
 
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
 
-pub(crate) async fn send(
-    shared: &ClientShared,
+/// Sends a request, and waits for the head of its final response.
+pub(crate) fn send<'a>(
+    shared: &'a ClientShared,
     request: Request,
-    interim: Interim<'_>,
-) -> Result<Response, Error> {
+    interim: Interim<'a>,
+) -> impl Future<Output = Result<Response, Error>> + Send + 'a {
     let observer = RequestObserver::new(&shared.observers, &request);
-    send_observed(shared, request, interim, observer).await
+    send_observed(shared, request, interim, observer)
 }
 
 /// The same, told to an observer that knows of it already.
-pub(crate) async fn send_observed(
-    shared: &ClientShared,
+pub(crate) fn send_observed<'a>(
+    shared: &'a ClientShared,
     #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
     mut request: Request,
-    interim: Interim<'_>,
+    interim: Interim<'a>,
     observer: RequestObserver,
-) -> Result<Response, Error> {
+) -> impl Future<Output = Result<Response, Error>> + Send + 'a {
     #[cfg(feature = "tracing")]
-    observer.propagate(&mut request);
-    let exchanging = exchange(shared, request, interim, &observer);
+    let span = observer.propagate(&mut request);
+    let exchanging = exchange(shared, request, interim, observer);
     #[cfg(feature = "tracing")]
-    let exchanging = exchanging.instrument(observer.span());
-    let exchanged = exchanging.await;
-    let (mut head, exchange, mut sent, redirects) = observer.told(exchanged)?;
-    let body = decoded(&mut head, content(exchange), &mut sent, shared);
-    let mut response = received(head, observed(body, observer), sent, shared);
-    response.redirects = redirects;
-    Ok(response)
+    let exchanging = exchanging.instrument(span);
+    exchanging
 }
 
-type Exchanged = (Recycle<ResponseHead>, Exchange, Recycle<RequestParts>, u16);
-
-/// Sends a request up to the head of its final response.
+/// Sends a request up to the head of its final response. It is one future with all that it holds, as each that is in
+/// another adds to the size of both.
 async fn exchange(
     shared: &ClientShared,
     request: Request,
     interim: Interim<'_>,
-    observer: &RequestObserver,
-) -> Result<Exchanged, Error> {
+    observer: RequestObserver,
+) -> Result<Response, Error> {
+    let failed = |error| observer.failed(error);
     let (due, versions) =
         (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
-    let mut outgoing = Outgoing::new(shared, request)?;
-    let mut job = RequestRun::new(shared, due, versions, observer);
-    let interim: Interim<'_> = &mut |head: &ResponseHead| {
-        observer.tell(&ClientEvent::Interim { head });
-        interim(head);
+    // Matched, because what `?` converts it copies, and this is large.
+    let mut outgoing = match Outgoing::new(shared, request) {
+        Ok(outgoing) => outgoing,
+        Err(error) => return Err(failed(error)),
     };
+    let mut job = RequestRun::new(shared, due, versions, &observer);
     loop {
         #[cfg(feature = "proxy")]
-        let via = outgoing.route(shared, versions, false)?;
+        let via = outgoing.route(shared, versions, false).map_err(failed)?;
         let run = RequestRun {
             #[cfg(feature = "proxy")]
             via: via.as_ref(),
             ..job
         };
-        let (head, exchange, peer) = match run.run(&mut outgoing, interim).await? {
-            SendOutcome::Response { head, exchange, peer } => (head, exchange, peer),
-            SendOutcome::Switched(_) => {
+        let (head, exchange, peer) = match run.run(&mut outgoing, interim).await {
+            Ok(SendOutcome::Response { head, exchange, peer }) => (head, exchange, peer),
+            Err(error) => return Err(failed(error)),
+            Ok(SendOutcome::Switched(_)) => {
                 let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-                return Err(error.with_detail("to switch protocols, use Client::switch"));
+                return Err(failed(error.with_detail("to switch protocols, use Client::switch")));
             }
         };
         #[cfg(feature = "proxy")]
@@ -120,7 +117,7 @@ async fn exchange(
             {
                 let error = via.proxy.failed(wants_credentials(head.fields()));
                 let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
-                return Err(error.with_hop(hop).with_timings(outgoing.parts.timings));
+                return Err(failed(error.with_hop(hop).with_timings(outgoing.parts.timings)));
             }
             // Where the proxy is says nothing of where the origin is.
             Some(_) => (head, PeerAddress::Memory),
@@ -128,15 +125,18 @@ async fn exchange(
         outgoing.keep(&head, shared);
         observer.tell(&ClientEvent::Responded { head: &head, timings: outgoing.parts.timings });
         #[cfg(feature = "digest-auth")]
-        if outgoing.answer_challenge(&head)? {
+        if outgoing.answer_challenge(&head).map_err(failed)? {
             continue;
         }
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
         });
-        if !followed? {
-            return Ok((head, exchange, outgoing.into_parts(), job.redirects));
+        if !followed.map_err(failed)? {
+            let redirects = job.redirects;
+            let mut response = received(head, exchange, outgoing.into_parts(), shared, observer);
+            response.redirects = redirects;
+            return Ok(response);
         }
         job.redirects += 1;
         if let (Some(past), Some(url)) = (outgoing.parts.history.last(), &outgoing.parts.url) {
@@ -152,7 +152,7 @@ async fn exchange(
             && let Some(kind) = job.due.kind(by)
         {
             let error = Error::new(kind, Phase::Redirect);
-            return Err(error.with_hop(hop(&outgoing, job.redirects)));
+            return Err(failed(error.with_hop(hop(&outgoing, job.redirects))));
         }
     }
 }
@@ -170,16 +170,15 @@ pub(crate) async fn switch(
 ) -> Result<Switch, Error> {
     let observer = RequestObserver::new(&shared.observers, &request);
     #[cfg(feature = "tracing")]
-    observer.propagate(&mut request);
+    let span = observer.propagate(&mut request);
     let switching = exchange_to_switch(shared, request, &observer);
     #[cfg(feature = "tracing")]
-    let switching = switching.instrument(observer.span());
+    let switching = switching.instrument(span);
     let switched = switching.await;
-    Ok(match observer.told(switched)? {
+    Ok(match switched.map_err(|error| observer.failed(error))? {
         Switched::Accepted(upgraded) => Switch::Accepted(upgraded),
-        Switched::Declined(mut head, exchange, mut sent) => {
-            let body = decoded(&mut head, content(exchange), &mut sent, shared);
-            Switch::Declined(received(head, observed(body, observer), sent, shared))
+        Switched::Declined(head, exchange, sent) => {
+            Switch::Declined(received(head, exchange, sent, shared, observer))
         }
     })
 }
@@ -225,12 +224,14 @@ async fn exchange_to_switch(
 
 /// The response that answers a request.
 fn received(
-    head: Recycle<ResponseHead>,
-    body: Body,
-    sent: Recycle<RequestParts>,
+    mut head: Recycle<ResponseHead>,
+    exchange: Exchange,
+    mut sent: Recycle<RequestParts>,
     shared: &ClientShared,
+    observer: RequestObserver,
 ) -> Response {
-    let mut response = Response::received(head, body);
+    let body = decoded(&mut head, content(exchange), &mut sent, shared);
+    let mut response = Response::received(head, observed(body, observer));
     response.collect_max = shared.limits.collect_bytes_max;
     response.sent = Some(sent);
     response
@@ -416,7 +417,14 @@ impl<'a> RequestRun<'a> {
             }
         };
         let mut head = Recycle::<ResponseHead>::new();
-        let answered = poll_fn(|cx| exchange.poll_head(cx, &mut head, interim)).await;
+        let answered = poll_fn(|cx| {
+            let interim = &mut |head: &ResponseHead| {
+                self.observer.tell(&ClientEvent::Interim { head });
+                interim(head);
+            };
+            exchange.poll_head(cx, &mut head, interim)
+        })
+        .await;
         if let Exchange::Http2(exchange) = &exchange
             && let Some(parts) = exchange.take_request()
         {

@@ -1,0 +1,175 @@
+//! Writes exchanges to a file.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use stoop_proto::{Fields, without_password};
+
+use super::exchange::{
+    RecordedContent, RecordedError, RecordedExchange, RecordedRequest, RecordedResponse, fields,
+};
+use crate::body::{Body, Incoming};
+use crate::client::{ClientBuilder, Next};
+use crate::error::Error;
+use crate::request::Request;
+use crate::response::Response;
+
+/// Content that is recorded of a response: beyond it the line has what came up to there.
+const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Writes each exchange to a file, a line of JSON each, for a [`Recording`](super::Recording):
+/// [`ClientBuilder::record`](crate::ClientBuilder::record). Cheap to clone.
+///
+/// What is recorded is the request as the program made it, and the response after redirects, retries and decoding, up to
+/// 16 MiB of its content; or the error. A line is written when the content was read or dropped. The values of Authorization,
+/// Cookie and the like, and passwords in URLs, are masked, and so are the fields that [`mask`](Self::mask) names; content is
+/// not: look into the file before others do.
+#[derive(Clone)]
+pub struct Recorder(Arc<RecorderState>);
+
+struct RecorderState {
+    file: Mutex<File>,
+    masked: Vec<String>,
+}
+
+impl Recorder {
+    /// Appends to the file at `path`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new(path: impl AsRef<Path>) -> io::Result<Self> {
+        let file = Mutex::new(OpenOptions::new().create(true).append(true).open(path)?);
+        Ok(Self(Arc::new(RecorderState { file, masked: Vec::new() })))
+    }
+
+    /// Masks the values of fields of that name, such as `x-api-key`. For a recorder that no client has yet.
+    pub fn mask(mut self, name: &str) -> Self {
+        if let Some(state) = Arc::get_mut(&mut self.0) {
+            state.masked.push(name.to_owned());
+        }
+        self
+    }
+
+    async fn record(self, request: Request, next: Next) -> Result<Response, Error> {
+        let recorded = RecordedRequest {
+            method: request.method().to_string(),
+            url: without_password(request.url().unwrap_or_default()).into_owned(),
+            headers: fields(request.fields(), &self.0.masked),
+            body: request.body().in_memory().map(RecordedContent::new),
+        };
+        let mut response = match next.run(request).await {
+            Ok(response) => response,
+            Err(error) => {
+                let error_line = Some(RecordedError::new(&error));
+                self.write(&RecordedExchange {
+                    request: recorded,
+                    response: None,
+                    error: error_line,
+                });
+                return Err(error);
+            }
+        };
+        let tape = Tape {
+            inner: std::mem::take(response.body_mut()),
+            recorder: self.clone(),
+            request: Some(recorded),
+            status: response.status().as_u16(),
+            headers: fields(response.fields(), &self.0.masked),
+            content: Vec::new(),
+            error: None,
+        };
+        *response.body_mut() = Body::incoming(tape);
+        Ok(response)
+    }
+
+    /// A line that cannot be written is lost: the exchange is not.
+    fn write(&self, exchange: &RecordedExchange) {
+        let Ok(mut line) = serde_json::to_vec(exchange) else { return };
+        line.push(b'\n');
+        let mut file = self.0.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.write_all(&line);
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recorder").field("masked", &self.0.masked).finish_non_exhaustive()
+    }
+}
+
+impl ClientBuilder {
+    /// Records each exchange: it sees what [middleware](Self::middleware) that was added before it sends.
+    pub fn record(self, recorder: &Recorder) -> Self {
+        let recorder = recorder.clone();
+        self.middleware(move |request, next| recorder.clone().record(request, next))
+    }
+}
+
+/// Content of a response, kept as it is read.
+struct Tape {
+    inner: Body,
+    recorder: Recorder,
+    /// None once the line was written.
+    request: Option<RecordedRequest>,
+    status: u16,
+    headers: Vec<(String, String)>,
+    content: Vec<u8>,
+    error: Option<RecordedError>,
+}
+
+impl Tape {
+    fn end(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        let response = RecordedResponse {
+            status: self.status,
+            headers: std::mem::take(&mut self.headers),
+            body: RecordedContent::new(&self.content),
+        };
+        let error = self.error.take();
+        self.recorder.write(&RecordedExchange { request, response: Some(response), error });
+    }
+}
+
+impl Incoming for Tape {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        let piece = ready!(self.inner.poll_chunk(cx));
+        match &piece {
+            Some(Ok(piece)) => {
+                let room = CONTENT_BYTES_MAX.saturating_sub(self.content.len());
+                self.content.extend_from_slice(&piece[..piece.len().min(room)]);
+                if self.inner.len() == Some(0) {
+                    self.end();
+                }
+            }
+            Some(Err(error)) => {
+                self.error = Some(RecordedError::new(error));
+                self.end();
+            }
+            None => self.end(),
+        }
+        Poll::Ready(piece)
+    }
+
+    fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.inner.take_trailers()
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.inner.len()
+    }
+
+    fn wire_bytes(&self) -> Option<u64> {
+        self.inner.wire_bytes()
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
