@@ -30,6 +30,8 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 pub mod body;
 mod client;
 mod conn;

@@ -9,7 +9,9 @@ pub(super) const READ_ERROR: u8 = 26;
 pub(super) const NO_RESUME: u8 = 33;
 pub(super) const BAD_HEADER: u8 = 43;
 pub(super) const TOO_MANY_REDIRECTS: u8 = 47;
+#[cfg(feature = "tls")]
 pub(super) const CERTIFICATE: u8 = 58;
+#[cfg(feature = "tls")]
 pub(super) const CA_FILE: u8 = 77;
 
 /// The exit code that an error of a request leads to.

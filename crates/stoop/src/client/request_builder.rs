@@ -83,7 +83,7 @@ impl Client {
 /// ```
 #[must_use = "nothing is sent before `send` is awaited"]
 pub struct RequestBuilder {
-    pub(super) client: Client,
+    pub(crate) client: Client,
     request: Result<Request, Error>,
 }
 

@@ -1,0 +1,107 @@
+//! The client for programs without a runtime: the same exchanges and errors, waited for.
+
+use std::io::{Cursor, Read};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use stoop::blocking::{Client, from_reader};
+use stoop::{ErrorKind, Phase, Request, Response, Server, ServerHandle};
+
+/// A server on a thread of its own, which echoes content, and waits for `/slow`.
+fn serving() -> (ServerHandle, String) {
+    let echo = |request: Request| async move {
+        match request.path() {
+            "/slow" => {
+                tokio::time::sleep(Duration::from_secs(30)).await;
+                Response::from_text("late")
+            }
+            "/missing" => Response::from_status(stoop::StatusCode::NOT_FOUND),
+            path if path.starts_with("/json") => Response::from_json("[1,2]"),
+            _ => Response::new(request.into_body()),
+        }
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(1).run(echo).unwrap();
+    let url = server.endpoint().to_string();
+    (server, url)
+}
+
+#[test]
+fn requests_are_sent_and_their_content_read_without_a_runtime() {
+    let (_server, url) = serving();
+    let client = Client::new();
+    let response = client.post(&url).header("x", "y").body("content").send().unwrap();
+    assert_eq!((response.status().as_u16(), response.text().unwrap().as_str()), (200, "content"));
+    assert_eq!(
+        client.get(format!("{url}/json")).send().unwrap().json::<Vec<u8>>().unwrap(),
+        [1, 2]
+    );
+    let missing = client.get(format!("{url}/missing")).send().unwrap();
+    let error = missing.error_for_status().unwrap_err();
+    assert_eq!((error.kind(), error.status().unwrap().as_u16()), (ErrorKind::HttpStatus, 404));
+    assert_eq!(client.stats().total.open, 1);
+    let error = client.get("nonsense").send().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidUrl);
+}
+
+#[test]
+fn content_is_streamed_from_readers_and_to_them() {
+    let (_server, url) = serving();
+    let client = Client::new();
+    let content: Vec<u8> = (0..1_000_000u32).map(|n| n as u8).collect();
+    let mut response =
+        client.put(&url).body(from_reader(Cursor::new(content.clone()))).send().unwrap();
+    let mut first = [0; 10];
+    response.read_exact(&mut first).unwrap();
+    assert_eq!(first[..], content[..10]);
+    let mut rest = Vec::new();
+    while let Some(piece) = response.chunk().unwrap() {
+        rest.extend_from_slice(&piece);
+    }
+    assert!(rest == content[10..]);
+    let mut again = Vec::new();
+    let mut response = client.put(&url).body(content.clone()).send().unwrap();
+    response.read_to_end(&mut again).unwrap();
+    assert!(again == content);
+    drop(response);
+    // What was read to its end, or dropped before, leaves its connection to be used again or none.
+    drop(client.put(&url).body(content).send().unwrap());
+    assert!(client.stats().total.open <= 1);
+    let path = std::env::temp_dir().join(format!("stoop-test-{}-blocking", std::process::id()));
+    let saved = client.post(&url).body("saved").send().unwrap().save(&path).unwrap();
+    assert_eq!((saved, std::fs::read(&path).unwrap()), (5, b"saved".to_vec()));
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn deadlines_and_errors_are_those_of_the_other_client() {
+    let (_server, url) = serving();
+    let client = Client::from(stoop::Client::builder().build().unwrap());
+    let begun = Instant::now();
+    let late = client.get(format!("{url}/slow")).timeout(Duration::from_millis(50)).send();
+    let error = late.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::TotalTimeout, Phase::Wait));
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    let refused = client.get("http://127.0.0.1:1/").send().unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ConnectRefused);
+    assert_eq!(refused.url(), Some("http://127.0.0.1:1/"));
+}
+
+#[test]
+fn many_threads_and_tasks_share_a_client() {
+    let (_server, url) = serving();
+    let client = Client::new();
+    let threads = (0..8).map(|number| {
+        let (client, url) = (client.clone(), url.clone());
+        thread::spawn(move || {
+            for _ in 0..20 {
+                let response = client.post(&url).body(number.to_string()).send().unwrap();
+                assert_eq!(response.text().unwrap(), number.to_string());
+            }
+        })
+    });
+    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+    // A task of a runtime is held up, and nothing panics.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let text = runtime.block_on(async { client.post(&url).body("task").send().unwrap().text() });
+    assert_eq!(text.unwrap(), "task");
+}
