@@ -28,6 +28,7 @@ mod observe;
 mod pieces;
 mod pool;
 mod proxies;
+mod proxy_peers;
 mod rate;
 mod redirects;
 mod retries;
