@@ -142,6 +142,9 @@ impl Transport for AnyTransport {
     fn unacknowledged(&self) -> usize {
         each!(self, t => t.unacknowledged())
     }
+    fn overhead(&self) -> u64 {
+        each!(self, t => t.overhead())
+    }
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         each!(self, t => t.poll_shutdown(cx))
     }

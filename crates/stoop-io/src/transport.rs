@@ -118,6 +118,12 @@ pub trait Transport: 'static {
         0
     }
 
+    /// How many bytes it has added in all to those that it took from an [`Output`]: what TLS makes of them is
+    /// longer.
+    fn overhead(&self) -> u64 {
+        0
+    }
+
     /// Ends our direction (close_notify where there is TLS, then FIN). Reading goes on.
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 

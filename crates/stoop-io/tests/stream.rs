@@ -213,3 +213,36 @@ async fn a_stream_round_trips_through_both_adapters() {
     drop(b);
     assert_eq!(write(&mut a, b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
 }
+
+/// A client decides by this whether a request that met a closed connection may have been processed.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_peer_had_not_received_when_it_closed_stays_unacknowledged() {
+    for came_before in [true, false] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let ours = tokio::net::TcpStream::connect(address).await.unwrap();
+        let mut ours = AnyTransport::from(Tcp::new(ours, address));
+        let (theirs, _) = listener.accept().await.unwrap();
+        let theirs = theirs.into_std().unwrap();
+        let send = |ours: &mut AnyTransport| {
+            let mut out = Output::default();
+            out.put(b"POST / HTTP/1.1\r\n\r\n");
+            ours.poll_flush(&mut Context::from_waker(Waker::noop()), &mut out)
+        };
+        if came_before {
+            assert!(send(&mut ours).is_ready());
+            let mut bytes = [0; 100];
+            theirs.set_nonblocking(false).unwrap();
+            assert_eq!(io::Read::read(&mut &theirs, &mut bytes).unwrap(), 19);
+            drop(theirs);
+        } else {
+            drop(theirs);
+            // Answered by a reset, as the socket is gone.
+            assert!(send(&mut ours).is_ready());
+        }
+        let end = poll_fn(|cx| ours.poll_fill(cx, 100)).await;
+        assert_eq!(end.unwrap(), FillResult::End);
+        assert_eq!(ours.unacknowledged(), if came_before { 0 } else { 19 });
+    }
+}

@@ -6,12 +6,20 @@ use http::Version;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::TlsSession;
 
+/// Bytes of HTTP that a connection has carried in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CarriedBytes {
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+}
+
 /// The connection that a response came over: [`Response::connection`](crate::Response::connection).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
     pub(crate) remote: Option<SocketAddr>,
     pub(crate) version: Version,
     pub(crate) is_reused: bool,
+    pub(crate) carried: CarriedBytes,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
 }
@@ -30,6 +38,19 @@ impl ConnectionInfo {
     /// Whether the connection had served before, or other exchanges share it.
     pub fn is_reused(&self) -> bool {
         self.is_reused
+    }
+
+    /// Bytes of HTTP that this connection had sent when the head of the response had come: heads and content,
+    /// of exchanges before it and beside it too, and without what TLS adds.
+    pub fn bytes_sent(&self) -> u64 {
+        self.carried.sent
+    }
+
+    /// Bytes of HTTP that this connection had received when the head of the response had come, counted like
+    /// [`bytes_sent`](Self::bytes_sent). Content that came with the head is among them; how long content is in all,
+    /// [`Body::wire_bytes`](crate::Body::wire_bytes) tells where it is decoded.
+    pub fn bytes_received(&self) -> u64 {
+        self.carried.received
     }
 
     /// What TLS has agreed on, over TLS.

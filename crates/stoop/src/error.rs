@@ -1,6 +1,7 @@
 //! Errors, each with a kind for programs and a text for people.
 
 mod answer;
+mod facts;
 mod hop;
 pub(crate) mod kind;
 mod predicates;
@@ -16,6 +17,7 @@ use stoop_proto::{Misuse, Violation, h2};
 use crate::timings::Timings;
 
 use answer::ErrorRole;
+pub(crate) use facts::RequestFacts;
 pub(crate) use hop::Hop;
 pub use kind::{Culprit, ErrorKind, Phase};
 
@@ -24,8 +26,9 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// An exchange that failed.
 ///
-/// `Display` gives one line: what happened, where, and the details. [`Error::kind`] and
-/// [`Error::phase`] are for programs.
+/// `Display` gives one line: what happened and the details; then, of a client's request, the peer's address, after
+/// how long, in which attempt if not the first, and whether it is safe to repeat where that may help; and last the
+/// kind and the phase, which [`Error::kind`] and [`Error::phase`] tell programs.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -45,6 +48,7 @@ struct Inner {
     remote: Option<SocketAddr>,
     timings: Timings,
     hop: Option<Box<Hop>>,
+    facts: Option<RequestFacts>,
 }
 
 impl Error {
@@ -66,6 +70,7 @@ impl Error {
             remote,
             timings,
             hop: None,
+            facts: None,
         }))
     }
 
@@ -184,6 +189,19 @@ impl Error {
     pub(crate) fn with_timings(mut self, timings: Timings) -> Self {
         self.0.timings = timings;
         self
+    }
+
+    /// What happened, and the details.
+    pub(crate) fn text(&self) -> String {
+        let text = match &self.0.detail {
+            Some(text) if self.0.is_whole => text.to_string(),
+            Some(detail) => format!("{}: {detail}", self.0.kind.explain()),
+            None => self.0.kind.explain().to_owned(),
+        };
+        match &self.0.source {
+            Some(source) => format!("{text}: {}", escaped(source)),
+            None => text,
+        }
     }
 
     /// What an I/O error means in this phase.
@@ -310,14 +328,9 @@ fn os_error(error: &io::Error) -> Option<Os> {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0.detail {
-            Some(text) if self.0.is_whole => write!(f, "{text}")?,
-            Some(detail) => write!(f, "{}: {detail}", self.0.kind.explain())?,
-            None => write!(f, "{}", self.0.kind.explain())?,
-        }
-        if let Some(source) = &self.0.source {
-            write!(f, ": {}", escaped(source))?;
-        }
+        let text = self.text();
+        f.write_str(&text)?;
+        facts::write(self, &text, f)?;
         write!(f, " [{}, {}]", self.0.kind.as_str(), self.0.phase.as_str())
     }
 }

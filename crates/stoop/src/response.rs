@@ -236,6 +236,7 @@ impl<B> Response<B> {
             remote: self.remote_address(),
             version: self.version(),
             is_reused: sent.is_reused,
+            carried: sent.carried,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: sent.tls,
         })

@@ -71,6 +71,8 @@ pub struct Tls {
     announced: usize,
     /// Sealed records that wait to be sent.
     sealed: Output,
+    /// How much longer what was sealed became.
+    overhead: u64,
     phase: SessionPhase,
     /// The peer's close_notify came.
     peer_closed: bool,
@@ -106,6 +108,7 @@ impl Tls {
             plaintext: ReceiveBuffer::default(),
             announced: 0,
             sealed: Output::default(),
+            overhead: 0,
             phase: SessionPhase::Handshake { peer: peer.into(), bytes_max },
             peer_closed: false,
             close_notify_queued: false,

@@ -3,11 +3,12 @@
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use http::Method;
 use stoop_io::{Timer, now};
 
 use crate::body::Body;
 use crate::conn::rate::RateBudget;
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::{Error, ErrorKind, Phase, RequestFacts};
 use crate::limits::{ClientTime, after};
 use crate::request::RequestDeadlines;
 
@@ -81,6 +82,7 @@ pub(super) struct Deadlines {
     is_watched: bool,
     /// Whether the request's content is that of another response: a server is what the caller waits for.
     relays_response: bool,
+    is_idempotent: bool,
     /// The time when the exchange began, until it first waits: that is as good as now.
     begun: Option<Instant>,
     waiting: Waiting,
@@ -96,7 +98,12 @@ pub(super) struct Deadlines {
 
 impl Deadlines {
     /// The deadlines of a request with that content.
-    pub(super) fn new(begun: Instant, due: Due, content: &Body, time: &ClientTime) -> Self {
+    pub(super) fn new(
+        begun: Instant,
+        due: Due,
+        (method, content): (&Method, &Body),
+        time: &ClientTime,
+    ) -> Self {
         let allowed = time.body_grace.saturating_add(time.body_window);
         let budget = match due.is_watched {
             true => RateBudget::new(time.body_bytes_per_second_min, allowed),
@@ -107,6 +114,7 @@ impl Deadlines {
             head: due.head,
             is_watched: due.is_watched,
             relays_response: content.is_response(),
+            is_idempotent: method.is_idempotent(),
             begun: Some(begun),
             waiting: Waiting::Nothing,
             budget,
@@ -114,6 +122,17 @@ impl Deadlines {
             own: None,
             continue_by: None,
         }
+    }
+
+    /// Adds to an error in receiving content what is known of its request, which was sent then. What fails before
+    /// that is told by the sender, who knows of other attempts.
+    pub(super) fn explain(&self, error: Error, since: Instant) -> Error {
+        if error.phase() != Phase::Receive {
+            return error;
+        }
+        let elapsed = now().saturating_duration_since(since);
+        let is_idempotent = self.is_idempotent;
+        error.with_facts(RequestFacts { elapsed, attempts: 1, is_idempotent })
     }
 
     /// Something moved: the time for the next wait begins with that wait.

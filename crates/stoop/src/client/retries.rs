@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{Method, StatusCode};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::response::Response;
 
 /// A retry in units of the budget.
@@ -133,7 +133,7 @@ impl Retries {
             }
             Err(error) => {
                 let is_safe = method.is_idempotent() || error.is_unprocessed();
-                (is_safe && may_pass_error(error.kind())).then_some(own)
+                (is_safe && error.kind().may_pass()).then_some(own)
             }
         }
     }
@@ -150,26 +150,6 @@ impl Retries {
 /// Whether a status says that the same request may succeed later (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
 fn may_pass(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
-}
-
-/// Whether the same request may succeed later. Deadlines of the exchange are its caller's.
-fn may_pass_error(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::DnsServfail
-            | ErrorKind::DnsTimeout
-            | ErrorKind::ConnectRefused
-            | ErrorKind::ConnectTimeout
-            | ErrorKind::ConnectUnreachable
-            | ErrorKind::ConnectReset
-            | ErrorKind::TlsTimeout
-            | ErrorKind::TlsHandshake
-            | ErrorKind::H2GoAway
-            | ErrorKind::H2Refused
-            | ErrorKind::ClosedEarly
-            | ErrorKind::Reset
-            | ErrorKind::ReadTimeout
-    )
 }
 
 /// How long a Retry-After says to wait from `now`: seconds, or a date (RFC 9110 §10.2.3).
@@ -190,7 +170,7 @@ fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Phase;
+    use crate::error::{ErrorKind, Phase};
 
     #[test]
     fn the_delay_doubles_and_is_random_within_its_upper_half() {

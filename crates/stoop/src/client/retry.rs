@@ -27,11 +27,14 @@ pub(super) async fn send(
     let deadline = total(&request, shared).map(|total| after(now(), total));
     shared.retry_budget.earn(retries.share);
     let observer = RequestObserver::new(&shared.observers, &request);
-    let (mut request, mut attempt) = (request, 0);
+    let (mut request, mut attempt, begun) = (request, 0, now());
     loop {
         let again = if attempt < retries.max { request.try_clone() } else { None };
         let method = request.method().clone();
-        let outcome = send::send_observed(shared, request, interim, observer.again()).await;
+        let mut outcome = send::send_observed(shared, request, interim, observer.again()).await;
+        if attempt > 0 {
+            outcome = outcome.map_err(|error| error.after(attempt, now() - begun));
+        }
         let Some(next) = again else { return outcome };
         let Some(wait) = retries.wait(&method, &outcome, attempt) else { return outcome };
         let at = now() + wait;

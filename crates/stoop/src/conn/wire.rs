@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::{AnyTransport, FillResult, Output, Transport};
 
+use crate::connection_info::CarriedBytes;
 use crate::limits::after;
 
 /// For a peer that takes everything as soon as it is there, output is gathered up to four times
@@ -24,9 +25,11 @@ pub(crate) struct Wire {
     doublings_max: u32,
     /// Since when the peer has taken nothing of the output.
     stuck: Option<Instant>,
-    /// Bytes that the kernel has taken, and how many of them the peer's kernel had acknowledged at the last
-    /// check.
-    written: u64,
+    /// Bytes of the output that the transport has taken.
+    taken: u64,
+    /// Bytes that it has received.
+    received: u64,
+    /// How many of those [written](Self::written) the peer's kernel had acknowledged at the last check.
     arrived: i64,
     /// Bytes acknowledged when the last PING was written, if others were on their way before it.
     acknowledged_at_ping: Option<i64>,
@@ -40,7 +43,8 @@ impl Wire {
             limit_doublings: 0,
             doublings_max: DOUBLINGS_MAX,
             stuck: None,
-            written: 0,
+            taken: 0,
+            received: 0,
             arrived: 0,
             acknowledged_at_ping: None,
         }
@@ -88,7 +92,7 @@ impl Wire {
         max: usize,
         flush: fn(&mut AnyTransport, &mut Context<'_>, &mut Output) -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<()>> {
-        let before = self.unsent();
+        let (before, output) = (self.written(), self.out.len());
         let was_full = self.is_full(max);
         let flushed = flush(&mut self.io, cx, &mut self.out);
         self.limit_doublings = match flushed {
@@ -96,11 +100,30 @@ impl Wire {
             Poll::Ready(_) => self.limit_doublings,
             Poll::Pending => 0,
         };
-        if let Some(written @ 1..) = before.checked_sub(self.unsent()) {
+        self.taken += output.saturating_sub(self.out.len()) as u64;
+        if self.written() > before {
             self.stuck = None;
-            self.written += written as u64;
         }
         flushed
+    }
+
+    /// Waits for more bytes, of which `room` may be there unconsumed.
+    #[inline]
+    pub(crate) fn poll_fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        room: usize,
+    ) -> Poll<io::Result<FillResult>> {
+        let filled = self.io.poll_fill(cx, room);
+        if let Poll::Ready(Ok(FillResult::Bytes(n))) = filled {
+            self.received += n as u64;
+        }
+        filled
+    }
+
+    /// What it has carried in all.
+    pub(crate) fn carried(&self) -> CarriedBytes {
+        CarriedBytes { sent: self.taken, received: self.received }
     }
 
     /// Says that nothing more comes, and reads and drops up to `left` bytes: closing with unread bytes makes
@@ -166,13 +189,19 @@ impl Wire {
     /// [`has_arrived`](Self::has_arrived).
     #[inline]
     pub(crate) fn position(&self) -> i64 {
-        (self.written + self.unsent() as u64) as i64
+        self.taken as i64 + self.io.overhead() as i64 + self.out.len() as i64
     }
 
-    /// How many of them the peer's kernel has acknowledged, as far as that is known: what is written is
-    /// counted before TLS, and what is unacknowledged behind it, so that it may be below zero.
+    /// How many of them the kernel has taken.
+    #[inline]
+    fn written(&self) -> i64 {
+        self.taken as i64 + self.io.overhead() as i64 - self.io.unsent() as i64
+    }
+
+    /// How many of them the peer's kernel has acknowledged, as far as that is known. It is below zero as long
+    /// as it has not acknowledged all of a TLS handshake.
     pub(crate) fn has_arrived(&self) -> i64 {
-        (self.written as i64).wrapping_sub(self.io.unacknowledged() as i64)
+        self.written() - self.io.unacknowledged() as i64
     }
 
     fn backlog(&self) -> usize {

@@ -16,6 +16,7 @@ use super::digest::DigestCredentials;
 #[cfg(feature = "compression")]
 use crate::body::ContentCoding;
 use crate::conn::recycle::{FreeList, Recycled};
+use crate::connection_info::CarriedBytes;
 use crate::timings::Timings;
 use crate::versions::Versions;
 
@@ -27,6 +28,8 @@ pub(crate) struct RequestParts {
     pub(crate) peer: Option<PeerAddress>,
     /// The connection that it was sent over had served before, or others share it.
     pub(crate) is_reused: bool,
+    /// What that connection had carried when the head of the response had come.
+    pub(crate) carried: CarriedBytes,
     /// What TLS has agreed on for it.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
@@ -77,6 +80,7 @@ impl Recycled for RequestParts {
             head,
             peer: None,
             is_reused: false,
+            carried: CarriedBytes::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
             url: None,
@@ -95,7 +99,7 @@ impl Recycled for RequestParts {
     }
     fn clear(&mut self) {
         self.head.clear();
-        (self.peer, self.is_reused) = (None, false);
+        (self.peer, self.is_reused, self.carried) = (None, false, CarriedBytes::default());
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         {
             self.tls = None;

@@ -71,10 +71,7 @@ impl RecordedContent {
 impl RecordedError {
     pub(super) fn new(error: &Error) -> Self {
         let (kind, phase) = (error.kind().as_str(), error.phase().as_str());
-        // Which are said behind the text.
-        let text = error.to_string();
-        let text = text.strip_suffix(&format!(" [{kind}, {phase}]")).unwrap_or(&text).to_owned();
-        Self { kind: kind.to_owned(), phase: phase.to_owned(), text }
+        Self { kind: kind.to_owned(), phase: phase.to_owned(), text: error.text() }
     }
 
     /// The error again, without its sources.

@@ -30,6 +30,8 @@ impl Tls {
 
     /// Seals one record of `out`; without `out`, our close_notify.
     pub(super) fn seal(&mut self, mut out: Option<&mut Output>) -> Result<(), rustls::Error> {
+        let len = |out: &Option<&mut Output>| out.as_ref().map_or(0, |out| out.len());
+        let (plain, sealed) = (len(&out), self.sealed.len());
         loop {
             let goal = match &mut out {
                 Some(out) => Goal::Seal(out),
@@ -38,7 +40,11 @@ impl Tls {
             match self.step(goal) {
                 StepResult::Again | StepResult::Plaintext => {}
                 StepResult::PeerClosed => self.peer_closed = true,
-                StepResult::Done => return Ok(()),
+                StepResult::Done => {
+                    let (more, less) = (self.sealed.len() - sealed, plain - len(&out));
+                    self.overhead += more.saturating_sub(less) as u64;
+                    return Ok(());
+                }
                 StepResult::Blocked => return Err(rustls::Error::HandshakeNotComplete),
                 StepResult::Failed(error) => return Err(error),
             }

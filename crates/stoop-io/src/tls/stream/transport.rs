@@ -88,6 +88,10 @@ impl Transport for Tls {
         self.inner.unacknowledged()
     }
 
+    fn overhead(&self) -> u64 {
+        self.overhead
+    }
+
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.seal_close_notify();
         ready!(self.inner.poll_flush(cx, &mut self.sealed))?;

@@ -9,7 +9,7 @@ use rcgen::{
 use stoop::{Client, ClientTls, ErrorKind, Phase, Request, ServerTls, Versions};
 use stoop_io::{AnyTransport, Tcp};
 
-use super::kit::{FetchOutcome, OK, ScriptedServer, fetch_request, ok};
+use super::kit::{FetchOutcome, OK, ScriptedServer, URL, fetch_request, ok, scripted};
 use crate::client::kit::counts;
 
 /// A certificate authority of a test.
@@ -236,4 +236,26 @@ async fn a_response_without_tls_tells_the_rest() {
         }
     }
     assert_eq!(stoop::Response::from_text("made here").connection(), None);
+}
+
+/// The bytes of two exchanges, counted by hand.
+#[tokio::test(start_paused = true)]
+async fn a_response_tells_what_its_connection_has_carried() {
+    let client = scripted(|peer| peer.serve(OK));
+    let response = client.get(URL).header("user-agent", "a").await.unwrap();
+    let first = response.connection().unwrap();
+    assert_eq!(response.text().await.unwrap(), "ok");
+    assert_eq!(first.bytes_received(), OK.len() as u64);
+    let response = client.get(URL).header("user-agent", "a").await.unwrap();
+    let second = response.connection().unwrap();
+    assert_eq!(
+        (second.bytes_sent(), second.bytes_received()),
+        (2 * first.bytes_sent(), 2 * first.bytes_received())
+    );
+    let client = Client::builder().versions(Versions::Http2).handler(|_: Request| "ok").build();
+    let response = client.unwrap().get("https://a.test/").await.unwrap();
+    let connection = response.connection().unwrap();
+    // The preface, SETTINGS and HEADERS there; SETTINGS and HEADERS back.
+    assert!((24 + 9 + 9..500).contains(&connection.bytes_sent()), "{connection:?}");
+    assert!((9 + 9..500).contains(&connection.bytes_received()), "{connection:?}");
 }

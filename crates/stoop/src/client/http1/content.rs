@@ -95,7 +95,7 @@ impl Http1Exchange {
                     None => return,
                 },
                 h1::Event::NeedMore => {
-                    let filled = http1.wire.io.poll_fill(&mut cx, stoop_io::CHUNK);
+                    let filled = http1.wire.poll_fill(&mut cx, stoop_io::CHUNK);
                     if !matches!(filled, Poll::Ready(Ok(FillResult::Bytes(_)))) {
                         return;
                     }

@@ -1,6 +1,7 @@
 //! One exchange of a client over an HTTP/1 connection that it owns. The task that waits for the response
 //! drives it; there is no task of its own and no channel.
 
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -15,6 +16,7 @@ use crate::client::http1::upload::Http1Upload;
 use crate::client::pool::Lease;
 use crate::client::response_start::ResponseStart;
 use crate::conn::OutputSink;
+use crate::connection_info::CarriedBytes;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, ClientTime, after};
 use crate::upgrade::Upgraded;
@@ -33,7 +35,7 @@ pub(crate) struct Http1Exchange {
 
 pub(super) enum ExchangeStep {
     Interim,
-    Head,
+    Head(CarriedBytes),
     Data { before: usize, len: usize, after: usize },
     End,
     Switched,
@@ -48,9 +50,10 @@ impl Http1Exchange {
         limits: Arc<ClientLimits>,
         (now, due): (Instant, Due),
     ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(now, due, &body, &limits.time);
+        let mut deadlines = Deadlines::new(now, due, (head.method(), &body), &limits.time);
         let http1 = connection(&mut lease, Phase::Request)?;
         let mut upload = Http1Upload::default();
+        http1.since = now;
         http1.unacknowledged_from = Some(http1.wire.position());
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let sent = http1.machine.send(head, size, &mut OutputSink(&mut http1.wire.out));
@@ -94,7 +97,9 @@ impl Http1Exchange {
         loop {
             match ready!(self.poll_step(cx, head, Phase::Wait))? {
                 ExchangeStep::Interim => interim(head),
-                ExchangeStep::Head => return Poll::Ready(Ok(ResponseStart::Head)),
+                ExchangeStep::Head(carried) => {
+                    return Poll::Ready(Ok(ResponseStart::Head(carried)));
+                }
                 ExchangeStep::Switched => return Poll::Ready(Ok(ResponseStart::Switched)),
                 ExchangeStep::Data { .. } | ExchangeStep::End => {
                     return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait)));
@@ -183,10 +188,12 @@ impl Http1Exchange {
                 Ok(ExchangeStep::Interim)
             }
             h1::Event::Head { end } => {
+                let http1 = connection(&mut self.lease, phase)?;
                 // A switch shows as a head with a tunnel behind it.
-                if connection(&mut self.lease, phase)?.machine.is_switched() {
+                if http1.machine.is_switched() {
                     return Ok(ExchangeStep::Switched);
                 }
+                let carried = http1.wire.carried();
                 self.deadlines.head_came();
                 if head.declines_content(awaited) {
                     self.give_up_upload();
@@ -194,7 +201,7 @@ impl Http1Exchange {
                 if end {
                     self.end();
                 }
-                Ok(ExchangeStep::Head)
+                Ok(ExchangeStep::Head(carried))
             }
             h1::Event::End { trailers } => {
                 if trailers {
@@ -209,12 +216,23 @@ impl Http1Exchange {
             }
             h1::Event::Closed => {
                 let closed = Error::new(ErrorKind::ClosedEarly, phase);
-                Err(self.explain(closed.with_detail("the server closed the connection")))
+                Err(self.closed(closed.with_detail("the server closed the connection")))
             }
             h1::Event::NeedMore | h1::Event::Paused | h1::Event::Data(_) => {
                 Err(Error::new(ErrorKind::Internal, phase))
             }
         }
+    }
+
+    /// The server ended its direction without a response. What its kernel had not received by then, the
+    /// server cannot have processed: the segment that says so acknowledges all that had come before.
+    fn closed(&mut self, error: Error) -> Error {
+        let http1 = self.lease.connection().filter(|_| !self.received_any);
+        let came = http1.is_none_or(|http1| {
+            http1.unacknowledged_from.is_none_or(|from| http1.wire.has_arrived() > from)
+        });
+        let error = self.explain(error);
+        if came { error } else { error.unprocessed() }
     }
 
     /// That sending failed tells more than the silence that followed it.
@@ -250,6 +268,7 @@ impl Http1Exchange {
         if let Some(http1) = self.lease.connection_mut() {
             http1.machine.close(CloseReason::Aborted);
             error = error.with_peer(http1.wire.io.peer());
+            error = self.deadlines.explain(error, http1.since);
         }
         self.lease.release();
         error
@@ -264,7 +283,7 @@ impl Http1Exchange {
         let room = self.limits.wire.head_bytes_max + 1;
         let Self { lease, upload, limits, deadlines, received_any, .. } = self;
         let http1 = connection(lease, phase)?;
-        match http1.wire.io.poll_fill(cx, room) {
+        match http1.wire.poll_fill(cx, room) {
             Poll::Ready(Ok(FillResult::Bytes(_))) => {
                 *received_any = true;
                 match phase == Phase::Receive && deadlines.note_input() {
@@ -282,6 +301,9 @@ impl Http1Exchange {
             }
             // A TLS stream that ends without close_notify cuts short what only the end of the
             // connection delimits, and nothing else (RFC 9112 §9.8): that was read to its end.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Poll::Ready(Err(self.closed(Error::io(error, phase))))
+            }
             Poll::Ready(Err(error)) => Poll::Ready(Err(self.explain(Error::io(error, phase)))),
             Poll::Pending => {
                 // Once there is a response, its content is what is waited for: what the caller does

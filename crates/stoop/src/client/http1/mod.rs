@@ -26,7 +26,8 @@ pub(crate) struct Http1 {
     /// The [position](Wire::position) at which the request begins, until the server's kernel is known to have
     /// acknowledged some of it.
     unacknowledged_from: Option<i64>,
-    pub(crate) idle_since: Instant,
+    /// Since when it idles, or its exchange is under way.
+    pub(crate) since: Instant,
     /// What TLS has agreed on.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
@@ -45,7 +46,7 @@ impl Http1 {
             runtime: Handle::current().id(),
             expires_at: now.checked_add(lifetime),
             unacknowledged_from: None,
-            idle_since: now,
+            since: now,
         })
     }
 

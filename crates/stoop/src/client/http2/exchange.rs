@@ -29,6 +29,7 @@ pub(crate) struct Http2Exchange {
     limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     timer: Timer,
+    begun: Instant,
     has_head: bool,
     /// No content follows any more.
     ended: bool,
@@ -56,7 +57,7 @@ impl Http2Exchange {
         limits: Arc<ClientLimits>,
         (now, due): (Instant, Due),
     ) -> Result<Self, (Recycle<RequestParts>, Body)> {
-        let mut deadlines = Deadlines::new(now, due, &body, &limits.time);
+        let mut deadlines = Deadlines::new(now, due, (request.head.method(), &body), &limits.time);
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
                 let (writer, outgoing) = outgoing();
@@ -80,7 +81,17 @@ impl Http2Exchange {
         }
         let timer = Timer::coarse();
         let (has_head, ended) = (false, false);
-        Ok(Self { connection, shared, limits, deadlines, timer, has_head, ended, tunnel })
+        Ok(Self {
+            connection,
+            shared,
+            limits,
+            deadlines,
+            timer,
+            begun: now,
+            has_head,
+            ended,
+            tunnel,
+        })
     }
 
     /// The request, once nothing of it is needed any more.
@@ -118,7 +129,7 @@ impl Http2Exchange {
                     self.has_head = true;
                     interim(&head);
                 }
-                Found::Head(found) => {
+                Found::Head(found, carried) => {
                     self.deadlines.head_came();
                     *head = found;
                     self.has_head = true;
@@ -127,7 +138,7 @@ impl Http2Exchange {
                         matches!(self.tunnel, ClientTunnel::Asked(_)) && head.status().is_success();
                     return Poll::Ready(Ok(match switched {
                         true => ResponseStart::Switched,
-                        false => ResponseStart::Head,
+                        false => ResponseStart::Head(carried),
                     }));
                 }
                 _ => return Poll::Ready(Err(Error::new(ErrorKind::Internal, Phase::Wait))),
@@ -209,7 +220,7 @@ impl Http2Exchange {
 
     fn fail(&mut self, error: Error) -> Error {
         self.ended = true;
-        error.with_peer(self.connection.peer)
+        self.deadlines.explain(error, self.begun).with_peer(self.connection.peer)
     }
 
     fn late(&mut self, error: Error) -> Error {

@@ -13,6 +13,7 @@ use crate::body::Body;
 use crate::body::queue::BodyQueue;
 use crate::client::deadlines::Waiting;
 use crate::conn::recycle::Recycle;
+use crate::connection_info::CarriedBytes;
 use crate::error::Error;
 use crate::request::RequestParts;
 
@@ -29,7 +30,7 @@ struct ExchangeState {
     /// The request's content, if nothing of it was asked for and the request was not sent.
     unsent: Option<Body>,
     interim: VecDeque<Recycle<ResponseHead>>,
-    head: Option<Recycle<ResponseHead>>,
+    head: Option<(Recycle<ResponseHead>, CarriedBytes)>,
     content: BodyQueue,
     /// Once so many bytes were taken, the connection is told.
     taken_max: u32,
@@ -95,7 +96,7 @@ pub(super) enum Notice {
 /// What the owner of an exchange finds in it.
 pub(super) enum Found {
     Interim(Recycle<ResponseHead>),
-    Head(Recycle<ResponseHead>),
+    Head(Recycle<ResponseHead>, CarriedBytes),
     Piece(Bytes),
     End,
     Failed(Error),
@@ -150,8 +151,8 @@ impl SharedExchange {
         if let Some(interim) = state.interim.pop_front() {
             return (Found::Interim(interim), Notice::Nothing);
         }
-        if let Some(head) = state.head.take() {
-            return (Found::Head(head), Notice::Nothing);
+        if let Some((head, carried)) = state.head.take() {
+            return (Found::Head(head, carried), Notice::Nothing);
         }
         if let Some(piece) = state.content.pop() {
             let tell = state.tell_taken();
@@ -309,9 +310,14 @@ impl SharedExchange {
     }
 
     /// The head, and how much content it announces.
-    pub(super) fn put_head(&self, head: Recycle<ResponseHead>, length: Option<u64>) {
+    pub(super) fn put_head(
+        &self,
+        head: Recycle<ResponseHead>,
+        carried: CarriedBytes,
+        length: Option<u64>,
+    ) {
         let mut state = self.state();
-        state.head = Some(head);
+        state.head = Some((head, carried));
         state.content.set_length(length);
         wake(state);
     }

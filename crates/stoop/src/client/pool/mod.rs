@@ -90,8 +90,8 @@ impl PoolEvents for Pool {
     }
 
     fn returned(&self, key: Key, mut connection: Box<Http1>) {
-        connection.idle_since = now();
-        if connection.is_expired(connection.idle_since) {
+        connection.since = now();
+        if connection.is_expired(connection.since) {
             drop(connection);
             return self.closed(key);
         }
@@ -234,7 +234,7 @@ impl Pool {
         let mut effects = PoolEffects::default();
         let mut state = self.state();
         let unfit = |connection: &mut Box<Http1>| {
-            now.saturating_duration_since(connection.idle_since) >= self.idle
+            now.saturating_duration_since(connection.since) >= self.idle
                 || connection.is_expired(now)
                 || !connection.is_quiet(LivenessCheck::Cached)
         };

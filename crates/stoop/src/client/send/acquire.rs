@@ -15,6 +15,7 @@ use crate::client::connect::private_address;
 use crate::client::descriptor_wait::DescriptorWait;
 use crate::client::http1::Http1;
 use crate::client::http2;
+use crate::client::outgoing::Outgoing;
 use crate::client::pool::{Acquire, ConnectPermit, Grant, Lease, StreamPermit};
 use crate::client::terms::{ConnectLimits, within};
 use crate::conn::wire::LIVENESS_CACHE;
@@ -36,14 +37,15 @@ pub(super) enum Carrier {
 }
 
 impl RequestRun<'_> {
-    /// A connection to the URL's origin, or a share of one. Idle connections are checked as of `watch.since`,
-    /// which saves a read of the clock.
+    /// A connection for a request, to its URL's origin, or a share of one. Idle connections are checked as of
+    /// `watch.since`, which saves a read of the clock.
     pub(super) async fn acquire(
         &self,
-        url: &Url,
+        outgoing: &Outgoing,
         tries: &Tries,
         watch: &mut Stopwatch,
     ) -> Result<Acquired, Error> {
+        let url = outgoing.url();
         let (versions, origin) = self.key(url, tries);
         let (new_only, origin) = (tries.stale > 0, &*origin);
         let mut descriptor_wait = DescriptorWait::default();
@@ -71,7 +73,8 @@ impl RequestRun<'_> {
                     return Ok(Acquired { carrier: Carrier::Stream(stream), reused: true });
                 }
                 Grant::Reuse(mut lease) => {
-                    if !new_only && self.may_reuse(&mut lease, watch.since) {
+                    let is_idempotent = outgoing.method().is_idempotent();
+                    if !new_only && self.may_reuse(&mut lease, is_idempotent, watch.since) {
                         return self.leased(lease, url, true);
                     }
                     match lease.close() {
@@ -177,12 +180,15 @@ impl RequestRun<'_> {
         Ok(Acquired { carrier: Carrier::Lease(lease), reused })
     }
 
-    /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime.
-    fn may_reuse(&self, lease: &mut Lease, now: Instant) -> bool {
+    /// Whether a connection that idled is still fit: alive, silent, not too old, and on this runtime. What
+    /// can be sent again is trusted to one that idled for a moment without a system call.
+    fn may_reuse(&self, lease: &mut Lease, is_idempotent: bool, now: Instant) -> bool {
         let Some(connection) = lease.connection_mut() else { return false };
-        let idled = now.saturating_duration_since(connection.idle_since);
-        let look =
-            if idled > LIVENESS_CACHE { LivenessCheck::Kernel } else { LivenessCheck::Cached };
+        let idled = now.saturating_duration_since(connection.since);
+        let look = match is_idempotent && idled <= LIVENESS_CACHE {
+            true => LivenessCheck::Cached,
+            false => LivenessCheck::Kernel,
+        };
         idled < self.shared.limits.pool.idle
             && !connection.is_expired(now)
             && connection.is_viable()

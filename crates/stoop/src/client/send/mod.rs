@@ -32,8 +32,7 @@ use crate::client::response_start::ResponseStart;
 use crate::client::shared::ClientShared;
 use crate::client::switch::Switch;
 use crate::conn::recycle::Recycle;
-use crate::error::Hop;
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::{Error, ErrorKind, Hop, Phase, RequestFacts};
 use crate::request::{Request, RequestParts};
 use crate::response::Response;
 use crate::timings::Stopwatch;
@@ -327,9 +326,10 @@ impl<'a> RequestRun<'a> {
         interim: Interim<'_>,
     ) -> Result<SendOutcome, Error> {
         let mut watch = Stopwatch::new(outgoing.parts.timings);
-        let mut tries = Tries::default();
+        let (mut tries, mut attempts) = (Tries::default(), 0);
         let error = loop {
-            let acquired = match self.acquire(outgoing.url(), &tries, &mut watch).await {
+            attempts += 1;
+            let acquired = match self.acquire(outgoing, &tries, &mut watch).await {
                 Ok(acquired) => acquired,
                 Err(error) => break error,
             };
@@ -359,7 +359,9 @@ impl<'a> RequestRun<'a> {
             tries.http1 |= failed.error.wants_http1() && self.versions.is_none();
         };
         watch.lap(error.phase());
-        Err(error.with_timings(watch.timings).with_hop(hop(outgoing, self.redirects)))
+        let facts = RequestFacts::new(outgoing.method(), attempts, watch.timings.first_byte());
+        let error = error.with_timings(watch.timings).with_facts(facts);
+        Err(error.with_hop(hop(outgoing, self.redirects)))
     }
 
     fn tell_sending(&self, outgoing: &Outgoing, is_http2: bool) {
@@ -431,7 +433,10 @@ impl<'a> RequestRun<'a> {
             outgoing.parts = parts;
         }
         match answered {
-            Ok(ResponseStart::Head) => Ok(SendOutcome::Response { head, exchange, peer }),
+            Ok(ResponseStart::Head(carried)) => {
+                outgoing.parts.carried = carried;
+                Ok(SendOutcome::Response { head, exchange, peer })
+            }
             Ok(ResponseStart::Switched) => {
                 exchange.into_upgraded().map(SendOutcome::Switched).map_err(unsent)
             }

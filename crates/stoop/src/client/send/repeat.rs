@@ -42,20 +42,23 @@ impl RequestRun<'_> {
         if failed.unsent.is_none() && !outgoing.is_repeatable() {
             return false;
         }
-        // RFC 9113 §8.7: whatever it is, if the server did nothing of it. Its stream was above the last
-        // that a GOAWAY named, or was reset by REFUSED_STREAM.
-        if error.is_refused() {
-            tries.refused += 1;
-            return tries.refused <= limits.refusals_max;
-        }
-        // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only what is idempotent, only on a connection that
-        // may have been closed before we wrote, or whose server is gone without a word, only unanswered.
         let is_gone = match error.kind() {
             ErrorKind::ClosedEarly | ErrorKind::Reset => true,
             ErrorKind::ReadTimeout => error.phase() == Phase::Wait,
             _ => false,
         };
-        let is_stale = is_gone && reused && !failed.received && outgoing.method().is_idempotent();
+        // RFC 9113 §8.7: whatever it is, if the server did nothing of it. Its stream was above the last
+        // that a GOAWAY named, or was reset by REFUSED_STREAM.
+        let was_sent = is_gone && failed.unsent.is_none();
+        if error.is_refused() && !was_sent {
+            tries.refused += 1;
+            return tries.refused <= limits.refusals_max;
+        }
+        // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only on a connection that may have been closed before we wrote,
+        // or whose server is gone without a word; only unanswered; and only what is idempotent, or did not
+        // reach the server.
+        let is_safe = outgoing.method().is_idempotent() || error.is_refused();
+        let is_stale = is_gone && reused && !failed.received && is_safe;
         tries.stale += 1;
         is_stale && tries.stale <= limits.retries_max
     }

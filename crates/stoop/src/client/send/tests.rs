@@ -103,16 +103,20 @@ async fn a_public_server_may_not_send_us_to_a_private_one() {
     }
 }
 
-/// A connection whose other end vanishes: it takes what is sent, and acknowledges nothing of it.
+/// A connection whose other end vanishes, or closes: it takes what is sent, and acknowledges nothing of it.
 struct Vanishing {
     io: AnyTransport,
     is_gone: Arc<AtomicBool>,
+    closes: bool,
     unacknowledged: usize,
 }
 
 impl Transport for Vanishing {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
-        self.io.poll_fill(cx, room)
+        match self.closes && self.unacknowledged > 0 {
+            true => Poll::Ready(Ok(FillResult::End)),
+            false => self.io.poll_fill(cx, room),
+        }
     }
     fn received(&self) -> &[u8] {
         self.io.received()
@@ -148,8 +152,9 @@ impl Transport for Vanishing {
     }
 }
 
-/// A client whose first connection vanishes when the flag is set; `/slow` is answered after 50 s.
-fn vanishing() -> (Client, Arc<AtomicBool>) {
+/// A client whose first connection vanishes when the flag is set, or `closes` then; `/slow` is answered after
+/// 50 s.
+fn vanishing(closes: bool) -> (Client, Arc<AtomicBool>) {
     let gone = Arc::new(AtomicBool::new(false));
     let (flag, made) = (gone.clone(), AtomicUsize::new(0));
     let connect = move |_| {
@@ -165,7 +170,7 @@ fn vanishing() -> (Client, Arc<AtomicBool>) {
             0 => flag.clone(),
             _ => Arc::default(),
         };
-        let vanishing = Vanishing { io: from_io(ours), is_gone, unacknowledged: 0 };
+        let vanishing = Vanishing { io: from_io(ours), is_gone, closes, unacknowledged: 0 };
         let io = AnyTransport::Custom(Box::new(vanishing));
         let connecting: crate::client::Connecting = Box::pin(std::future::ready(Ok(io)));
         connecting
@@ -175,7 +180,7 @@ fn vanishing() -> (Client, Arc<AtomicBool>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_acknowledges_nothing_of_a_request_is_gone() {
-    let (client, gone) = vanishing();
+    let (client, gone) = vanishing(false);
     assert_eq!(outcome(&client, "http://a/").await, Ok(200));
     gone.store(true, Ordering::Relaxed);
     // What can be sent again goes over another connection.
@@ -184,7 +189,7 @@ async fn a_server_that_acknowledges_nothing_of_a_request_is_gone() {
     assert_eq!(begun.elapsed().as_secs(), 30);
     assert_eq!(client.connections(), ConnectionCounts { open: 1, idle: 1 });
 
-    let (client, gone) = vanishing();
+    let (client, gone) = vanishing(false);
     assert_eq!(outcome(&client, "http://a/").await, Ok(200));
     gone.store(true, Ordering::Relaxed);
     let begun = tokio::time::Instant::now();
@@ -195,8 +200,28 @@ async fn a_server_that_acknowledges_nothing_of_a_request_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_post_that_a_server_had_not_received_when_it_closed_is_sent_again() {
+    let (client, gone) = vanishing(true);
+    assert_eq!(outcome(&client, "http://a/").await, Ok(200));
+    gone.store(true, Ordering::Relaxed);
+    let response = client.post("http://a/").body("once").await.unwrap();
+    assert_eq!(
+        (response.status().as_u16(), response.connection().unwrap().is_reused()),
+        (200, false)
+    );
+    drop(response);
+    assert_eq!(client.connections(), ConnectionCounts { open: 1, idle: 1 });
+    // On a new connection that is the server's answer to everything, perhaps.
+    let (client, gone) = vanishing(true);
+    gone.store(true, Ordering::Relaxed);
+    let error = client.post("http://a/").body("once").await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::ClosedEarly, Phase::Wait));
+    assert!(error.is_unprocessed(), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_has_the_request_may_take_longer_to_answer() {
-    let (client, _) = vanishing();
+    let (client, _) = vanishing(false);
     let begun = tokio::time::Instant::now();
     assert_eq!(outcome(&client, "http://a/slow").await, Ok(200));
     assert_eq!(begun.elapsed().as_secs(), 50);

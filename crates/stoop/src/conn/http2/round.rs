@@ -6,7 +6,7 @@
 
 use std::task::{Context, Poll};
 
-use stoop_io::{FillResult, Transport, now};
+use stoop_io::{FillResult, now};
 use stoop_proto::h2;
 
 use crate::conn::http2::driver::{DriverRole, Round, Stage, StreamDriver, TransportFailure};
@@ -101,7 +101,7 @@ impl<R: DriverRole> StreamDriver<R> {
         if self.at_end {
             return None;
         }
-        match self.wire.io.poll_fill(cx, h2::FRAME_BYTES_MAX) {
+        match self.wire.poll_fill(cx, h2::FRAME_BYTES_MAX) {
             Poll::Ready(Ok(FillResult::Bytes(_))) => {
                 self.role.received(self.now);
                 Some(Round::Again)

@@ -221,7 +221,7 @@ impl<H: Handler> Http1Driver<H> {
                 };
                 // The first request may have come with the handshake's last message: then what TLS
                 // still has to send leaves with its answer. What fails here fails again.
-                let _ = self.wire.io.poll_fill(cx, self.room());
+                let _ = self.wire.poll_fill(cx, self.room());
                 Http1Round::Again
             }
             Poll::Ready(Err(_)) => Http1Round::End(End::Closed),
@@ -254,7 +254,7 @@ impl<H: Handler> Http1Driver<H> {
             Read::WantsHead | Read::WantsContent if self.at_end => return self.ended(cx),
             Read::Watches | Read::WantsHead | Read::WantsContent => {}
         }
-        match self.wire.io.poll_fill(cx, self.room()) {
+        match self.wire.poll_fill(cx, self.room()) {
             Poll::Ready(Ok(FillResult::Bytes(_))) => Http1Round::Again,
             // What follows from it is seen when more is wanted.
             Poll::Ready(Ok(FillResult::End)) => {

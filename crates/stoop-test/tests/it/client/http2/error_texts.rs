@@ -25,27 +25,36 @@ async fn error_text(answer: Vec<u8>) -> String {
     send_post(&client).await.unwrap_err().to_string()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_error_names_the_code_as_the_rfc_does() {
     for (answer, text) in [
-        (rst_stream(1, 2), "the server reset the stream: INTERNAL_ERROR [reset, wait]"),
-        (rst_stream(1, 0x1234), "the server reset the stream: error code 0x1234 [reset, wait]"),
+        (
+            rst_stream(1, 2),
+            "the server reset the stream: INTERNAL_ERROR (not safe to repeat) [reset, wait]",
+        ),
+        (
+            rst_stream(1, 0x1234),
+            "the server reset the stream: error code 0x1234 (not safe to repeat) [reset, wait]",
+        ),
         (
             rst_stream(1, 7),
-            "the server refused the request's stream: REFUSED_STREAM [h2_refused, wait]",
+            "the server refused the request's stream: REFUSED_STREAM (safe to repeat) \
+             [h2_refused, wait]",
         ),
         (
             rst_stream(1, 13),
-            "the server refused the request's stream: HTTP_1_1_REQUIRED [h2_refused, wait]",
+            "the server refused the request's stream: HTTP_1_1_REQUIRED (safe to repeat) \
+             [h2_refused, wait]",
         ),
         (
             go_away(1, 2, ""),
-            "the server ends the connection and does not answer: INTERNAL_ERROR [h2_goaway, wait]",
+            "the server ends the connection and does not answer: INTERNAL_ERROR \
+             (not safe to repeat) [h2_goaway, wait]",
         ),
         (
             go_away(0, 0, ""),
             "the server ends the connection and does not answer: NO_ERROR; \
-             it did nothing of this request [h2_goaway, wait]",
+             it did nothing of this request (safe to repeat) [h2_goaway, wait]",
         ),
         (
             frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]),
@@ -59,10 +68,14 @@ async fn an_error_names_the_code_as_the_rfc_does() {
 
 /// §6.8: "Additional debug data is intended for diagnostic purposes only and carries no semantic value." An
 /// error's text is read for diagnosis.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_error_has_the_servers_own_words() {
     let text = |words: &str| {
-        format!("the server ends the connection and does not answer: {words} [h2_goaway, wait]")
+        let safe = if words.starts_with("NO_ERROR") { "safe" } else { "not safe" };
+        format!(
+            "the server ends the connection and does not answer: {words} ({safe} to repeat) \
+             [h2_goaway, wait]"
+        )
     };
     assert_eq!(
         error_text(go_away(1, 11, "too_many_pings")).await,

@@ -82,7 +82,8 @@ async fn a_wait_for_a_stream_ends_with_the_deadline_and_takes_none() {
 async fn the_error_says_where_the_time_went() {
     let (client, _held, _requests) = client_with_busy_stream(Duration::from_secs(60)).await;
     let error = client.get(URL).await.unwrap_err();
-    assert_eq!(error.to_string(), "the deadline has passed [total_timeout, queue]");
+    let text = "the deadline has passed (after 5.0 s, safe to repeat) [total_timeout, queue]";
+    assert_eq!(error.to_string(), text);
     assert_eq!(error.timings().queue(), Some(Duration::from_secs(5)));
     assert!(error.is_unprocessed(), "so that the caller may repeat it");
 }

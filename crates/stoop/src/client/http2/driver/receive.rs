@@ -63,7 +63,7 @@ impl ClientDriver {
             self.machine.want_to_send(key, false);
         }
         let Some(exchange) = self.exchanges.get(key) else { return };
-        exchange.shared.put_head(head, length);
+        exchange.shared.put_head(head, self.wire.carried(), length);
         if end {
             self.complete(key, false);
         }
