@@ -70,6 +70,18 @@ impl Due {
     }
 }
 
+/// When an exchange begins, and by when it has to end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExchangeTimes {
+    /// Its begin.
+    pub(crate) now: Instant,
+    /// The call that it is a part of: earlier attempts and redirects come before it.
+    pub(crate) called: Instant,
+    /// The attempts since the call or the last redirect, this one included.
+    pub(crate) attempt: u32,
+    pub(crate) due: Due,
+}
+
 /// What the error says if the deadline to the response's head passes while the request is sent.
 const STILL_SENDING: &str = "the request was still being sent: Request::timeout allows for more";
 
@@ -99,11 +111,11 @@ pub(super) struct Deadlines {
 impl Deadlines {
     /// The deadlines of a request with that content.
     pub(super) fn new(
-        begun: Instant,
-        due: Due,
+        times: ExchangeTimes,
         (method, content): (&Method, &Body),
         time: &ClientTime,
     ) -> Self {
+        let ExchangeTimes { now, due, .. } = times;
         let allowed = time.body_grace.saturating_add(time.body_window);
         let budget = match due.is_watched {
             true => RateBudget::new(time.body_bytes_per_second_min, allowed),
@@ -115,7 +127,7 @@ impl Deadlines {
             is_watched: due.is_watched,
             relays_response: content.is_response(),
             is_idempotent: method.is_idempotent(),
-            begun: Some(begun),
+            begun: Some(now),
             waiting: Waiting::Nothing,
             budget,
             content_since: None,
@@ -124,15 +136,15 @@ impl Deadlines {
         }
     }
 
-    /// Adds to an error in receiving content what is known of its request, which was sent then. What fails before
-    /// that is told by the sender, who knows of other attempts.
-    pub(super) fn explain(&self, error: Error, since: Instant) -> Error {
+    /// Adds to an error in receiving content what is known of its request, which was called for then, in which
+    /// attempt it was sent. What fails before that is told by the sender.
+    pub(super) fn explain(&self, error: Error, called: Instant, attempts: u32) -> Error {
         if error.phase() != Phase::Receive {
             return error;
         }
-        let elapsed = now().saturating_duration_since(since);
+        let elapsed = now().saturating_duration_since(called);
         let is_idempotent = self.is_idempotent;
-        error.with_facts(RequestFacts { elapsed, attempts: 1, is_idempotent })
+        error.with_facts(RequestFacts { elapsed, attempts, is_idempotent })
     }
 
     /// Something moved: the time for the next wait begins with that wait.

@@ -10,8 +10,8 @@ use stoop::{Body, Client, Culprit, ErrorKind, Phase, Redirects, Request, Resolve
 use tokio::net::{TcpListener, TcpSocket, UdpSocket};
 
 use super::kit::{
-    FetchOutcome, answered_once, fetch, fetch_request, kind_and_phase, limited, listen_scripted,
-    scripted,
+    FetchOutcome, URL, answered_once, fetch, fetch_request, kind_and_phase, limited,
+    listen_scripted, scripted,
 };
 use crate::client::kit::counts;
 
@@ -204,4 +204,23 @@ async fn an_error_names_its_cause_its_address_and_its_phase() {
     assert!(error.is_unprocessed());
     let source = std::error::Error::source(&error).unwrap();
     assert!(source.downcast_ref::<io::Error>().is_some());
+}
+
+/// Redirects are a part of the call, and content is a part of the exchange.
+#[tokio::test(start_paused = true)]
+async fn an_error_in_content_says_how_long_after_the_call_it_came() {
+    let client = scripted(|mut peer| async move {
+        peer.head().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        peer.send("HTTP/1.1 302 Found\r\nlocation: /next\r\ncontent-length: 0\r\n\r\n").await;
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort").await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    });
+    let error = client.get(URL).await.unwrap().bytes().await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::ClosedEarly, Phase::Receive));
+    assert_eq!(error.elapsed().unwrap().as_secs(), 3);
+    assert_eq!((error.attempts(), error.is_repeatable()), (1, true));
+    let text = error.to_string();
+    assert!(text.ends_with("(after 3.0 s, safe to repeat) [closed_early, receive]"), "{text}");
 }

@@ -4,13 +4,12 @@
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
 use stoop_io::{FillResult, Transport, now};
 use stoop_proto::{BodySize, CloseReason, Fields, RequestHead, ResponseHead, h1};
 
 use crate::body::Body;
-use crate::client::deadlines::{Deadlines, Due, Waiting};
+use crate::client::deadlines::{Deadlines, ExchangeTimes, Waiting};
 use crate::client::http1::Http1;
 use crate::client::http1::upload::Http1Upload;
 use crate::client::pool::Lease;
@@ -48,12 +47,12 @@ impl Http1Exchange {
         head: &RequestHead,
         body: Body,
         limits: Arc<ClientLimits>,
-        (now, due): (Instant, Due),
+        times: ExchangeTimes,
     ) -> Result<Self, Error> {
-        let mut deadlines = Deadlines::new(now, due, (head.method(), &body), &limits.time);
+        let mut deadlines = Deadlines::new(times, (head.method(), &body), &limits.time);
         let http1 = connection(&mut lease, Phase::Request)?;
         let mut upload = Http1Upload::default();
-        http1.since = now;
+        (http1.since, http1.attempt) = (times.called, times.attempt);
         http1.unacknowledged_from = Some(http1.wire.position());
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let sent = http1.machine.send(head, size, &mut OutputSink(&mut http1.wire.out));
@@ -62,7 +61,7 @@ impl Http1Exchange {
             upload.finish(http1, None)?;
         } else {
             if http1.machine.is_awaiting_continue() {
-                deadlines.continue_by = Some(after(now, limits.time.expect_continue));
+                deadlines.continue_by = Some(after(times.now, limits.time.expect_continue));
             }
             upload.body = Some(body);
         }
@@ -268,7 +267,7 @@ impl Http1Exchange {
         if let Some(http1) = self.lease.connection_mut() {
             http1.machine.close(CloseReason::Aborted);
             error = error.with_peer(http1.wire.io.peer());
-            error = self.deadlines.explain(error, http1.since);
+            error = self.deadlines.explain(error, http1.since, http1.attempt);
         }
         self.lease.release();
         error

@@ -26,8 +26,10 @@ pub(crate) struct Http1 {
     /// The [position](Wire::position) at which the request begins, until the server's kernel is known to have
     /// acknowledged some of it.
     unacknowledged_from: Option<i64>,
-    /// Since when it idles, or its exchange is under way.
+    /// Since when it idles, or when the exchange that it carries was called for.
     pub(crate) since: Instant,
+    /// The attempt to send its request that the exchange is.
+    attempt: u32,
     /// What TLS has agreed on.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
@@ -47,6 +49,7 @@ impl Http1 {
             expires_at: now.checked_add(lifetime),
             unacknowledged_from: None,
             since: now,
+            attempt: 1,
         })
     }
 

@@ -10,7 +10,7 @@ use stoop_io::{Stream, Timer};
 use stoop_proto::{BodySize, Fields, ResponseHead};
 
 use crate::body::{Body, Incoming, Kind};
-use crate::client::deadlines::{Deadlines, Due, Waiting};
+use crate::client::deadlines::{Deadlines, ExchangeTimes, Waiting};
 use crate::client::http2::shared_exchange::{Abandoned, Found, Notice, SharedExchange};
 use crate::client::http2::{PendingRequest, SharedConnection};
 use crate::client::pool::StreamPermit;
@@ -29,7 +29,8 @@ pub(crate) struct Http2Exchange {
     limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     timer: Timer,
-    begun: Instant,
+    called: Instant,
+    attempt: u32,
     has_head: bool,
     /// No content follows any more.
     ended: bool,
@@ -55,9 +56,9 @@ impl Http2Exchange {
         request: Recycle<RequestParts>,
         body: Body,
         limits: Arc<ClientLimits>,
-        (now, due): (Instant, Due),
+        times: ExchangeTimes,
     ) -> Result<Self, (Recycle<RequestParts>, Body)> {
-        let mut deadlines = Deadlines::new(now, due, (request.head.method(), &body), &limits.time);
+        let mut deadlines = Deadlines::new(times, (request.head.method(), &body), &limits.time);
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
                 let (writer, outgoing) = outgoing();
@@ -68,14 +69,14 @@ impl Http2Exchange {
         let size = body.len().map_or(BodySize::Unknown, BodySize::Exact);
         let has_content = size != BodySize::Exact(0);
         if has_content && request.head.expects_continue() == Ok(true) {
-            deadlines.continue_by = Some(after(now, limits.time.expect_continue));
+            deadlines.continue_by = Some(after(times.now, limits.time.expect_continue));
         }
         // All streams together then never hold back more than half of the connection's window.
         let http2 = &limits.wire.http2;
         let taken_max = http2.connection_window_bytes / 2 / http2.streams_max.max(1);
         let shared = SharedExchange::new(request, has_content, taken_max.max(1));
         let connection = permit.connection.clone();
-        let pending = PendingRequest { shared: shared.clone(), body, size, until: due.total };
+        let pending = PendingRequest { shared: shared.clone(), body, size, until: times.due.total };
         if let Err(pending) = permit.submit(pending) {
             return Err((shared.take_request().unwrap_or_else(Recycle::new), pending.body));
         }
@@ -87,7 +88,8 @@ impl Http2Exchange {
             limits,
             deadlines,
             timer,
-            begun: now,
+            called: times.called,
+            attempt: times.attempt,
             has_head,
             ended,
             tunnel,
@@ -220,7 +222,7 @@ impl Http2Exchange {
 
     fn fail(&mut self, error: Error) -> Error {
         self.ended = true;
-        self.deadlines.explain(error, self.begun).with_peer(self.connection.peer)
+        self.deadlines.explain(error, self.called, self.attempt).with_peer(self.connection.peer)
     }
 
     fn late(&mut self, error: Error) -> Error {

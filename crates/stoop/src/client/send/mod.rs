@@ -6,7 +6,6 @@ mod repeat;
 mod tests;
 
 use std::future::poll_fn;
-use std::time::Instant;
 
 use http::Method;
 #[cfg(any(feature = "compression", feature = "proxy"))]
@@ -19,7 +18,7 @@ use stoop_proto::TargetForm;
 #[cfg(feature = "compression")]
 use crate::body::coding::{self, DecodeLimits};
 use crate::body::{Body, Kind};
-use crate::client::deadlines::Due;
+use crate::client::deadlines::{Due, ExchangeTimes};
 use crate::client::exchange::Exchange;
 use crate::client::http1::exchange::Http1Exchange;
 use crate::client::http2::exchange::Http2Exchange;
@@ -334,7 +333,10 @@ impl<'a> RequestRun<'a> {
                 Err(error) => break error,
             };
             let reused = acquired.reused;
-            let failed = match self.exchange(acquired, outgoing, watch.since, interim).await {
+            let (now, due) = (watch.since, self.due);
+            let called = now.checked_sub(watch.timings.first_byte()).unwrap_or(now);
+            let times = ExchangeTimes { now, called, attempt: attempts, due };
+            let failed = match self.exchange(acquired, outgoing, times, interim).await {
                 Ok(outcome) => {
                     watch.lap(Phase::Wait);
                     outgoing.parts.timings = watch.timings;
@@ -379,13 +381,12 @@ impl<'a> RequestRun<'a> {
         &self,
         acquired: Acquired,
         outgoing: &mut Outgoing,
-        begun: Instant,
+        times: ExchangeTimes,
         interim: Interim<'_>,
     ) -> Result<SendOutcome, Failed> {
         let unsent = |error| Failed { error, received: false, unsent: None };
         let limits = self.shared.limits.clone();
         let body = std::mem::take(&mut outgoing.body);
-        let times = (begun, self.due);
         outgoing.parts.is_reused = acquired.reused;
         let (mut exchange, peer) = match acquired.carrier {
             Carrier::Lease(lease) => {
