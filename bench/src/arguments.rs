@@ -43,8 +43,10 @@ pub(crate) enum WorkOptions {
     Client(ClientOptions),
     /// The testbed's synthetic internet: answers, deadlines, CPU time and memory of the client
     Internet(InternetOptions),
-    /// Requests over HTTP/2 by a library's client: CPU time per request, and total time
+    /// Requests by a library's client: CPU time per request, and total time
     Requests(RequestsOptions),
+    /// What a client makes of servers that close at any moment, fail in every way, or are very many
+    Resilience(ResilienceOptions),
     /// The protocol machines alone, in instructions, which a busy machine does not change
     Proto(OutputOptions),
 }
@@ -59,6 +61,7 @@ impl WorkOptions {
             Self::Client(options) => &options.common.output,
             Self::Internet(options) => &options.common.output,
             Self::Requests(options) => &options.common.output,
+            Self::Resilience(options) => &options.common.output,
             Self::Proto(output) => output,
         }
     }
@@ -222,6 +225,15 @@ impl FetchOptions {
 
 #[derive(Args)]
 pub(crate) struct RequestsOptions {
+    #[command(flatten)]
+    pub(crate) common: CommonOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+}
+
+#[derive(Args)]
+pub(crate) struct ResilienceOptions {
     #[command(flatten)]
     pub(crate) common: CommonOptions,
     /// The works, by name [default: all]

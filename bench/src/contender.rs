@@ -10,7 +10,7 @@
 //! | `{cert}` `{key}` | PEM files for TLS |
 //! | `{dir}` | an empty directory of this start |
 //! | `{concurrency}` `{timeout_s}` | of a client |
-//! | `{url}` `{count}` `{concurrency}` `{body_bytes}` `{connections}` | of a program that sends requests |
+//! | `{url}` `{count}` `{concurrency}` `{body_bytes}` `{connections}` `{http}` `{runtime}` `{failures}` | of a program that sends requests |
 //! | `{ca}` `{dns}` | the certificate to trust, the name server to ask |
 
 use std::collections::BTreeMap;
@@ -91,10 +91,12 @@ pub(crate) struct ClientSection {
     pub(crate) program: ProgramSource,
 }
 
-/// The section `[requests]`: a program that sends `{count}` requests to `{url}` over HTTP/2 without TLS,
-/// `{concurrency}` at once, on one core, and succeeds only if each was answered `200` with `Hello, world!`.
-/// GET if `{body_bytes}` is 0, else POST of so many; at most `{connections}` connections, or any number if
-/// that is 0.
+/// The section `[requests]`: a program that sends `{count}` requests to `{url}` over HTTP/1.1 or HTTP/2
+/// (`{http}` is 1 or 2) without TLS, `{concurrency}` at once, on one core, and succeeds only if each was answered
+/// `200` with `Hello, world!`. GET if `{body_bytes}` is 0, else POST of so many; at most `{connections}`
+/// connections, or any number if that is 0. `{runtime}` is that of tokio: `multi` or `current`. `{failures}` is
+/// `fatal`; or `counted`, and then each request has its number behind the URL, and the count of those that failed is
+/// printed as `{"failed": N}`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequestsSection {

@@ -73,7 +73,8 @@ fn arguments() -> Arguments {
         .mut_subcommand("server", listing(work::server::names()))
         .mut_subcommand("churn", listing(work::server::names()))
         .mut_subcommand("fairness", listing(work::fairness::names()))
-        .mut_subcommand("requests", listing(work::requests::names()));
+        .mut_subcommand("requests", listing(work::requests::names()))
+        .mut_subcommand("resilience", listing(work::resilience::names()));
     Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
 }
 
@@ -92,6 +93,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Fetch(options) => one(work::fetch::run(&bench, options)),
         WorkOptions::Client(options) => work::client::run(&bench, options),
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
+        WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
         WorkOptions::Proto(_) => one(work::proto::run(&bench)),
         WorkOptions::Internet(options) => one(work::internet::run(&bench, options)),
     }?;

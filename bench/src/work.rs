@@ -7,6 +7,7 @@ pub(crate) mod internet;
 pub(crate) mod memory;
 pub(crate) mod proto;
 pub(crate) mod requests;
+pub(crate) mod resilience;
 pub(crate) mod server;
 
 use crate::arguments::CommonOptions;

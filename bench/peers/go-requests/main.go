@@ -1,4 +1,4 @@
-// Go's net/http as a client over HTTP/2 without TLS.
+// Go's net/http as a client without TLS.
 //
 // One Transport on one core, a goroutine for each request in flight, content read through one buffer for
 // each goroutine. net/http chooses the number of connections, or MaxConnsPerHost limits it, which is
@@ -26,12 +26,15 @@ func main() {
 	concurrency := flag.Int64("concurrency", 1, "requests in flight at once")
 	bodyBytes := flag.Int("body-bytes", 0, "bytes of content of each POST; 0 is a GET")
 	connections := flag.Int("connections", 0, "the most that may be open; 0 is no limit")
+	version := flag.Int("http", 2, "the version of HTTP: 1 or 2")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 
 	transport := &http.Transport{DisableCompression: true, MaxConnsPerHost: *connections}
 	transport.Protocols = new(http.Protocols)
-	transport.Protocols.SetUnencryptedHTTP2(true)
+	transport.Protocols.SetHTTP1(*version == 1)
+	transport.Protocols.SetUnencryptedHTTP2(*version == 2)
+	transport.MaxIdleConnsPerHost = int(*concurrency)
 	client := &http.Client{Transport: transport}
 	content := make([]byte, *bodyBytes)
 	for i := range content {

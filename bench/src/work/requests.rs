@@ -1,4 +1,4 @@
-//! `requests`: the CPU time and the total time of a library's client over HTTP/2, without the command.
+//! `requests`: the CPU time and the total time of a library's client, without the command.
 
 mod list;
 
@@ -16,7 +16,7 @@ use crate::participants::{self, Participants};
 use crate::process::Process;
 use crate::program::Program;
 use crate::report::{Report, Subject};
-use crate::run_server::{RunningServer, ServerMode};
+use crate::run_server::RunningServer;
 use crate::series::{Metric, Sample, metric};
 use crate::work;
 use crate::{rounds, table, usage};
@@ -80,11 +80,11 @@ fn run_one(
     work: &'static RequestsWork,
 ) -> Result<Report> {
     let Participants { ready, mut skipped } = obtain(bench, names)?;
-    let (mut server_series, server) = participants::server(bench, work.server, ServerMode::Http2)?;
+    let (mut server_series, server) = participants::server(bench, work.server, work.mode())?;
     bench.leave_server_core()?;
     let rounds = options.common.rounds();
     let series = rounds::interleave(rounds, ready, &mut skipped, |series, contender| {
-        let server = server.start(bench, ServerMode::Http2, &mut server_series)?;
+        let server = server.start(bench, work.mode(), &mut server_series)?;
         contender.run(bench, work, &series.name, &server)
     });
     Ok(Report::new(subject(work, rounds), series, skipped))
@@ -153,7 +153,10 @@ impl RequestsProgram {
             .with("{count}", work.count)
             .with("{concurrency}", work.concurrency)
             .with("{body_bytes}", work.body_bytes)
-            .with("{connections}", work.connections);
+            .with("{connections}", work.connections)
+            .with("{http}", work.http)
+            .with("{runtime}", work.runtime)
+            .with("{failures}", "fatal");
         let mut filled = self.requests.start.iter().map(|word| placeholders.fill(word));
         let program = filled.next().context("`start` is empty; correct the file in contenders/")?;
         let mut command = Command::new(program);
@@ -169,8 +172,13 @@ fn subject(work: &'static RequestsWork, rounds: u32) -> Subject {
         most => format!("at most {most} connections"),
     };
     let what = format!(
-        "{} times {} over HTTP/2, {} in flight, {connections}, {rounds} rounds; client on one core, {} on another",
-        work.count, work.what, work.concurrency, work.server
+        "{} times {} over {}, {} in flight, {connections}, {}-thread runtime, {rounds} rounds; client on one core, {} on another",
+        work.count,
+        work.what,
+        work.mode().protocol(),
+        work.concurrency,
+        work.runtime,
+        work.server
     );
     Subject {
         work: work.name,

@@ -15,6 +15,6 @@ pub use content::{EndlessBody, HELLO, PIECE_BYTES, TextPieces, spin, text};
 #[cfg(feature = "tokio")]
 pub use listener::{accept, listen};
 #[cfg(feature = "requests")]
-pub use requests::{RequestBatch, send_all};
+pub use requests::{Failures, HttpVersion, RequestBatch, RuntimeKind, send_all};
 #[cfg(feature = "tokio")]
 pub use tls::{HTTP1, HTTP2, acceptor, config};

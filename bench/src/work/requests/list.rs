@@ -2,6 +2,7 @@
 
 use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
+use crate::run_server::ServerMode;
 
 /// The metrics by which clients are compared.
 pub(super) const CPU: &str = "cpu_us_per_request";
@@ -21,6 +22,10 @@ pub(crate) struct RequestsWork {
     pub(crate) body_bytes: u32,
     /// The most that may be open; 0 is any number.
     pub(crate) connections: u32,
+    /// The version of HTTP: 1 or 2.
+    pub(crate) http: u8,
+    /// The runtime of tokio: multi or current.
+    pub(crate) runtime: &'static str,
     /// The metric by which the clients are compared.
     pub(crate) compared: &'static str,
     limit: Option<Limit>,
@@ -35,8 +40,23 @@ const GET: RequestsWork = RequestsWork {
     concurrency: 100,
     body_bytes: 0,
     connections: 1,
+    http: 2,
+    runtime: "current",
     compared: CPU,
-    limit: Some(Limit::AtMost(0.5)),
+    limit: Some(Limit::AtMost(0.3)),
+};
+
+/// Connections that are kept alive, each with one request at a time.
+const KEEP_ALIVE: RequestsWork = RequestsWork {
+    name: "get-64",
+    server: "floor",
+    count: 300_000,
+    concurrency: 64,
+    connections: 64,
+    http: 1,
+    runtime: "multi",
+    limit: Some(Limit::AtMost(0.55)),
+    ..GET
 };
 
 /// Requests that wait: the Go server allows 250 at once on a connection.
@@ -49,12 +69,21 @@ const WAIT: RequestsWork = RequestsWork {
     concurrency: 5_000,
     body_bytes: 0,
     connections: 0,
+    http: 2,
+    runtime: "current",
     compared: WALL,
     limit: Some(Limit::AtMost(1.5)),
 };
 
 /// All works.
 pub(crate) const WORKS: &[RequestsWork] = &[
+    KEEP_ALIVE,
+    RequestsWork {
+        name: "get-64-current",
+        runtime: "current",
+        limit: Some(Limit::AtMost(0.65)),
+        ..KEEP_ALIVE
+    },
     GET,
     RequestsWork {
         name: "post",
@@ -69,6 +98,14 @@ pub(crate) const WORKS: &[RequestsWork] = &[
 ];
 
 impl RequestsWork {
+    /// What its server speaks.
+    pub(crate) fn mode(&self) -> ServerMode {
+        match self.http {
+            1 => ServerMode::Plain,
+            _ => ServerMode::Http2,
+        }
+    }
+
     /// The limit of CPU time applies to a ratio, and that of wall time to every round of stoop.
     pub(crate) fn figures(&self) -> Vec<Figure> {
         let figure = |limit| match self.compared {

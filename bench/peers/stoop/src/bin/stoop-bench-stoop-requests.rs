@@ -1,19 +1,24 @@
-//! stoop as a library, over HTTP/2: one `Client` for all requests, with default limits and deadlines, except
-//! the number of connections if that is limited.
+//! stoop as a library, with its default features: one `Client` for all requests, with default limits and
+//! deadlines, except the number of connections if that is limited.
 
 use stoop::{Client, ClientLimits, Error, Request, Versions};
-use stoop_bench_peer::{HELLO, RequestBatch, send_all, text};
+use stoop_bench_peer::{HELLO, HttpVersion, RequestBatch, send_all, text};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let batch = RequestBatch::of_process("stoop");
     let mut limits = ClientLimits::default();
+    let versions = match batch.version {
+        HttpVersion::Http1 => Versions::Http1,
+        HttpVersion::Http2 => Versions::Http2,
+    };
     if batch.connections > 0 {
         limits.pool.http2_per_origin_max = batch.connections;
     }
-    let client = Client::builder().versions(Versions::Http2).limits(limits).build()?;
+    let client = Client::builder().versions(versions).limits(limits).build()?;
     let content = (batch.body_bytes > 0).then(|| text(batch.body_bytes));
-    let url = batch.url.clone();
-    send_all(&batch, move |_| {
+    let numbered = batch.clone();
+    send_all(&batch, move |number| {
+        let url = numbered.url(number);
         let request = match &content {
             Some(content) => Request::post(&url, content.clone()),
             None => Request::get(&url),
