@@ -7,6 +7,7 @@
 //! - [`body`] has what content is made of, [`limits`] what bounds connections, [`dns`] what finds their
 //!   addresses, `tls` (a feature, on by default) what secures them, [`handler`] what handlers are made of,
 //!   [`rt`] what has to do with tokio's own types.
+//! - [`guide`] has a page for each part of the client, and tables for those who come from reqwest, hyper-util or curl.
 //!
 //! ```
 //! use stoop::{Client, Request, Response};
@@ -39,6 +40,8 @@ mod connection_info;
 pub mod dns;
 mod endpoint;
 mod error;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod handler;
 mod header_map;
 mod imf_date;

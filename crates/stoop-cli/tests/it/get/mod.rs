@@ -1,4 +1,5 @@
 //! `stoop get`: one request with curl's options.
 
 mod alone;
+mod coming_from;
 mod curl;

@@ -6,6 +6,7 @@ mod bounds;
 mod cancel;
 mod channel;
 mod coding;
+mod coming_from;
 mod connector;
 mod cookies;
 mod deadlines;
