@@ -9,6 +9,13 @@
 //! | [`connections`] | bounds, the queue, stale connections, the end, connections of your own |
 //! | [`names`] | resolvers, addresses by hand, which addresses are allowed |
 //! | [`policies`] | redirects, retries, cookies, credentials |
+//! | [`content`] | codings, charsets, trailers, interim responses, events, upgrades |
+//! | [`proxies`] | HTTP, HTTPS and SOCKS proxies, and variables |
+//! | [`tls`] | certificates, pins, versions, HSTS |
+//! | [`sight`] | limits of one request, timings, observers, tracing, metrics, the line of an error |
+//! | [`testing`] | mocks, recordings, the paused clock, handlers in the process |
+//! | [`command`] | `stoop get` and `stoop fetch`, for those who use curl |
+//! | [`blocking`] | programs without a runtime |
 //! | [`coming_from`] | what reqwest, hyper-util and curl call it, and what it is here |
 
 #[doc = include_str!("../docs/requests.md")]
@@ -29,6 +36,33 @@ pub mod names {}
 #[doc = include_str!("../docs/policies.md")]
 #[cfg(all(feature = "cookies", feature = "digest-auth"))]
 pub mod policies {}
+
+#[doc = include_str!("../docs/content.md")]
+#[cfg(all(feature = "compression", feature = "charset", feature = "stream"))]
+pub mod content {}
+
+#[doc = include_str!("../docs/proxies.md")]
+#[cfg(feature = "proxy")]
+pub mod proxies {}
+
+#[doc = include_str!("../docs/tls.md")]
+#[cfg(feature = "tls")]
+pub mod tls {}
+
+#[doc = include_str!("../docs/sight.md")]
+#[cfg(all(feature = "tracing", feature = "metrics", feature = "tls"))]
+pub mod sight {}
+
+#[doc = include_str!("../docs/testing.md")]
+#[cfg(feature = "testing")]
+pub mod testing {}
+
+#[doc = include_str!("../docs/command.md")]
+pub mod command {}
+
+#[doc = include_str!("../docs/blocking.md")]
+#[cfg(feature = "blocking")]
+pub mod blocking {}
 
 #[doc = include_str!("../docs/coming_from.md")]
 #[cfg(all(feature = "blocking", feature = "cookies", feature = "digest-auth", feature = "tower"))]
