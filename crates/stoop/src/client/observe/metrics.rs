@@ -1,13 +1,6 @@
 //! Figures for the `metrics` façade: the feature `metrics`.
 //!
-//! | name | kind | labels |
-//! |---|---|---|
-//! | `stoop_client_requests_total` | counter, at each response | `method`, `status` |
-//! | `stoop_client_errors_total` | counter, at each failure, of content too | `method`, `kind`, `phase` |
-//! | `stoop_client_first_byte_seconds` | histogram, from the call to the head of a response | `method` |
-//! | `stoop_client_received_bytes_total` | counter, of content as its owner sees it | |
-//! | `stoop_client_connections_total` | counter, of connections made | |
-//! | `stoop_client_redirects_total`, `_repeats_total`, `_retries_total` | counters | |
+//! The guide has them all, with their types, units and labels: `docs/sight.md`.
 
 use http::Method;
 
@@ -49,5 +42,20 @@ pub(super) fn tell(method: &Method, event: &ClientEvent<'_>) {
             metrics::counter!("stoop_client_retries_total").increment(1);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_guide_has_every_name() {
+        let (code, guide) = (include_str!("metrics.rs"), include_str!("../../../docs/sight.md"));
+        let prefix = concat!("stoop", "_client_");
+        let names = |text: &'static str| {
+            let names = text.split(['"', '`']).filter(|word| word.starts_with(prefix));
+            names.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(names(code), names(guide));
+        assert_eq!(names(code).len(), 8);
     }
 }
