@@ -158,6 +158,11 @@ impl Rows {
         self.folder.join("file.txt")
     }
 
+    /// A path for a socket.
+    async fn socket(&self) -> PathBuf {
+        self.folder.join("socket")
+    }
+
     /// Asks the server over TLS.
     async fn over_tls(&self, builder: ClientBuilder) -> Result<String, stoop::Error> {
         let client = builder.build()?;
@@ -180,7 +185,8 @@ async fn echo(mut request: Request) -> Result<Response, stoop::Error> {
     }
     let content = std::mem::take(request.body_mut()).bytes(1 << 20).await?;
     text.push_str(&format!("\n{}", String::from_utf8_lossy(&content)));
-    let (first, rest) = request.path()[1..].split_once('/').unwrap_or((&request.path()[1..], ""));
+    let path = request.path().strip_prefix('/').unwrap_or_default();
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     Ok(match first {
         "status" => Response::from_text(text).with_status(rest.parse().unwrap()),
         "to" => Response::from_status(StatusCode::FOUND).with_field("location", rest)?,
