@@ -44,6 +44,11 @@ impl Due {
     /// What a request wishes, and else what its client's limits say.
     pub(crate) fn new(wish: RequestDeadlines, time: &ClientTime) -> Self {
         let (total, head, is_watched) = match wish {
+            RequestDeadlines::Until { total, is_default } => {
+                let head = if is_default { time.head_limit() } else { None };
+                let head = head.map(|limit| after(now(), limit));
+                return Self { total: Some(total), head, is_watched: true };
+            }
             RequestDeadlines::Default => (time.total, time.head_limit(), true),
             RequestDeadlines::Total(total) => (Some(total), None, true),
             RequestDeadlines::Endless => (None, None, false),

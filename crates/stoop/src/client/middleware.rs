@@ -3,19 +3,24 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use stoop_io::now;
 use stoop_proto::ResponseHead;
 use tokio::sync::mpsc;
 
 use crate::client::shared::{ClientShared, Next};
 use crate::client::{retry, send};
-use crate::error::Error;
-use crate::request::Request;
+use crate::error::{Error, ErrorKind, Phase};
+use crate::limits::after;
+use crate::request::{Request, RequestDeadlines};
 use crate::response::Response;
 
 /// Interim responses that arrive in one poll of a call and are then shown to its caller. Beyond it they are
 /// dropped; of one exchange there are no more than
 /// [`interim_max`](crate::limits::WireLimits::interim_max).
 const INTERIM_MAX: usize = 64;
+
+/// Middleware that does not end is left one part in so many of the deadline after it.
+const PATIENCE: u32 = 20;
 
 impl Next {
     pub(super) fn new(
@@ -47,8 +52,28 @@ impl Next {
     }
 }
 
-/// Sends a request through all middleware.
+/// Sends a request through all middleware, whose time counts: the deadline of the request is that of the call.
 pub(super) async fn send_through(
+    shared: &Arc<ClientShared>,
+    mut request: Request,
+    interim: Option<&mut (dyn FnMut(&ResponseHead) + Send)>,
+) -> Result<Response, Error> {
+    let Some(total) = retry::total(&request, shared) else {
+        return call(shared, request, interim).await;
+    };
+    let by = after(now(), total);
+    let is_default = matches!(request.parts.deadlines, RequestDeadlines::Default);
+    request.parts.deadlines = RequestDeadlines::Until { total: by, is_default };
+    // What is left of it is the client's to keep, which knows more of what it waits for.
+    let patience = after(by, total / PATIENCE);
+    let called = tokio::time::timeout_at(patience.into(), call(shared, request, interim)).await;
+    called.unwrap_or_else(|_| {
+        let error = Error::new(ErrorKind::TotalTimeout, Phase::Request);
+        Err(error.with_detail("in the middleware around the call"))
+    })
+}
+
+async fn call(
     shared: &Arc<ClientShared>,
     request: Request,
     interim: Option<&mut (dyn FnMut(&ResponseHead) + Send)>,

@@ -58,10 +58,11 @@ pub(super) async fn send(
 }
 
 /// How long all attempts may take together.
-fn total(request: &Request, shared: &ClientShared) -> Option<Duration> {
+pub(super) fn total(request: &Request, shared: &ClientShared) -> Option<Duration> {
     match request.parts.deadlines {
         RequestDeadlines::Default => shared.limits.time.total,
         RequestDeadlines::Total(total) => Some(total),
+        RequestDeadlines::Until { total, .. } => Some(total.saturating_duration_since(now())),
         RequestDeadlines::Endless => None,
     }
 }

@@ -1,7 +1,7 @@
 //! What is kept of a request besides its content, in memory that is used again.
 
 use std::cell::RefCell;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Extensions;
 use stoop_io::PeerAddress;
@@ -64,6 +64,9 @@ pub(crate) enum RequestDeadlines {
     Default,
     /// So long in all.
     Total(Duration),
+    /// Until then in all, as a call that has begun already says. The client's limit for the head holds too, if the
+    /// request had no wish of its own.
+    Until { total: Instant, is_default: bool },
     /// It has none.
     Endless,
 }

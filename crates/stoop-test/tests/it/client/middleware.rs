@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stoop::{Client, Error, ErrorKind, Next, Phase, Request, Response, StatusCode};
+use stoop::{Client, ClientBuilder, Error, ErrorKind, Next, Phase, Request, Response, StatusCode};
 
 use super::kit::{OK, URL, scripted_by};
 
@@ -89,4 +89,33 @@ async fn interim_responses_go_past_it_to_the_caller() {
     let show = |head: &stoop::ResponseHead| seen.lock().unwrap().push(head.status().as_u16());
     let response = client.send_with_interim(Request::get(URL).unwrap(), show).await.unwrap();
     assert_eq!((response.status(), &*seen.lock().unwrap()), (StatusCode::OK, &vec![103, 103]));
+}
+
+/// It had the whole deadline again from where it called on.
+#[tokio::test(start_paused = true)]
+async fn the_deadline_of_a_request_counts_from_the_call_and_not_from_the_end_of_its_middleware() {
+    async fn late(request: Request, next: Next) -> Result<Response, Error> {
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        next.run(request).await
+    }
+    async fn stuck(_: Request, _: Next) -> Result<Response, Error> {
+        std::future::pending().await
+    }
+    let slow = |_: Request| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        "late"
+    };
+    let took = async |builder: ClientBuilder| {
+        let client = builder.handler(slow).build().unwrap();
+        let begun = tokio::time::Instant::now();
+        let error = client.get(URL).timeout(Duration::from_secs(2)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TotalTimeout, "{error}");
+        (error.phase(), begun.elapsed().as_millis())
+    };
+    let (phase, elapsed) = took(Client::builder().middleware(late)).await;
+    assert_eq!(phase, Phase::Wait);
+    assert!((2_000..2_050).contains(&elapsed), "{elapsed} ms");
+    let (phase, elapsed) = took(Client::builder().middleware(stuck)).await;
+    assert_eq!(phase, Phase::Request);
+    assert!((2_000..=2_200).contains(&elapsed), "{elapsed} ms");
 }

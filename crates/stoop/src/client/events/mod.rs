@@ -279,7 +279,9 @@ fn prepare(mut request: Request) -> Result<Request, Error> {
     }
     Ok(match request.parts.deadlines {
         RequestDeadlines::Default => request.timeout(Duration::MAX),
-        RequestDeadlines::Total(_) | RequestDeadlines::Endless => request,
+        RequestDeadlines::Total(_) | RequestDeadlines::Until { .. } | RequestDeadlines::Endless => {
+            request
+        }
     })
 }
 
