@@ -47,6 +47,8 @@ pub(crate) enum WorkOptions {
     Requests(RequestsOptions),
     /// What a client makes of servers that close at any moment, fail in every way, or are very many
     Resilience(ResilienceOptions),
+    /// CPU time of decoding content, by a client and by the libraries of the codings alone
+    Decode(CommonOptions),
     /// The protocol machines alone, in instructions, which a busy machine does not change
     Proto(OutputOptions),
 }
@@ -62,6 +64,7 @@ impl WorkOptions {
             Self::Internet(options) => &options.common.output,
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
+            Self::Decode(common) => &common.output,
             Self::Proto(output) => output,
         }
     }

@@ -94,6 +94,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Client(options) => work::client::run(&bench, options),
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
+        WorkOptions::Decode(common) => work::decode::run(&bench, common),
         WorkOptions::Proto(_) => one(work::proto::run(&bench)),
         WorkOptions::Internet(options) => one(work::internet::run(&bench, options)),
     }?;

@@ -1,6 +1,7 @@
 //! The works, one module each, and the names of their contenders.
 
 pub(crate) mod client;
+pub(crate) mod decode;
 pub(crate) mod fairness;
 pub(crate) mod fetch;
 pub(crate) mod internet;

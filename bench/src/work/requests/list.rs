@@ -52,7 +52,7 @@ const KEEP_ALIVE: RequestsWork = RequestsWork {
     server: "floor",
     count: 300_000,
     concurrency: 64,
-    connections: 64,
+    connections: 0,
     http: 1,
     runtime: "multi",
     limit: Some(Limit::AtMost(0.55)),
