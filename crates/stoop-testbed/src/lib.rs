@@ -34,7 +34,7 @@
 //! # A name server that lies
 //!
 //! [`DnsServer`] answers over UDP and TCP as its [`Records`] say: with addresses, with failures, late,
-//! with too much for UDP, or not at all.
+//! with too much for UDP, with circles of aliases, after forged messages ([`DnsForgery`]), or not at all.
 //!
 //! # A whole internet
 //!
@@ -79,7 +79,7 @@ mod secure;
 mod stats;
 
 pub use body::is_body;
-pub use dns::{DnsAnswer, DnsServer, Records};
+pub use dns::{DnsAnswer, DnsForgery, DnsServer, Records};
 pub use internet::{
     Class, Expect, Family, HOSTS_MAX, HostAddresses, Internet, Options, Plan, PlannedResult,
     PlannedUrl, Ports,

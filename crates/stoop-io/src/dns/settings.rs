@@ -154,8 +154,3 @@ pub(super) const UDP_BYTES_MAX: u16 = 1232;
 /// Bytes of a buffer for one datagram: more than [`UDP_BYTES_MAX`], for servers that do not heed it.
 #[cfg(feature = "dns")]
 pub(super) const DATAGRAM_BYTES: usize = 4096;
-
-/// Responses that one query of a lookup has read and that may wait for the other. There is one such
-/// query, so that more are repetitions or forged.
-#[cfg(feature = "dns")]
-pub(super) const UNCLAIMED_MAX: usize = 4;

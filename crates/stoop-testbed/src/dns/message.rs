@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, ResponseCode};
-use hickory_proto::rr::rdata::{A, AAAA, SOA};
+use hickory_proto::rr::rdata::{A, AAAA, CNAME, SOA};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 
+use super::forgery::ForgedMessage;
 use super::records::DnsAnswer;
 use crate::log::EntryEnd;
 
@@ -28,6 +29,8 @@ pub(super) struct DnsQuery {
 
 /// The response to a query, and when to send it.
 pub(super) struct DnsResponse {
+    /// What is sent at once, before it.
+    pub(super) forged: Vec<ForgedMessage>,
     /// `None`: nothing is sent.
     pub(super) bytes: Option<Vec<u8>>,
     pub(super) delay: Duration,
@@ -56,20 +59,30 @@ impl DnsQuery {
 
     /// The response, for a query over UDP or TCP.
     pub(super) fn respond(&self, answer: &DnsAnswer, udp: bool) -> DnsResponse {
-        let (mut delay, mut answer) = (Duration::ZERO, answer);
+        let (mut delay, mut forged, mut answer) = (Duration::ZERO, Vec::new(), answer);
         loop {
             match answer {
                 DnsAnswer::Slow(longer, inner) => (delay, answer) = (delay + *longer, inner),
                 DnsAnswer::OverTcp(_) if udp => {
                     let bytes = self.base(ResponseCode::NoError).truncate().to_vec().ok();
-                    return DnsResponse { bytes, delay, ended: EntryEnd::Truncated };
+                    return DnsResponse { forged, bytes, delay, ended: EntryEnd::Truncated };
                 }
                 DnsAnswer::OverTcp(inner) => answer = inner,
+                DnsAnswer::PerFamily { v6, .. } if self.record_type() == RecordType::AAAA => {
+                    answer = v6;
+                }
+                DnsAnswer::PerFamily { v4, .. } => answer = v4,
+                DnsAnswer::Forged(forgeries, inner) => {
+                    let base = self.base(ResponseCode::NoError);
+                    let made = forgeries.iter().filter_map(|forgery| forgery.message(&base));
+                    forged.extend(made.filter(|message| udp || !message.other_port));
+                    answer = inner;
+                }
                 _ => break,
             }
         }
         if *answer == DnsAnswer::Silence {
-            return DnsResponse { bytes: None, delay, ended: EntryEnd::Silent };
+            return DnsResponse { forged, bytes: None, delay, ended: EntryEnd::Silent };
         }
         let (message, mut ended) = self.message(answer);
         let mut bytes = message.to_vec().ok();
@@ -77,18 +90,36 @@ impl DnsQuery {
             bytes = message.truncate().to_vec().ok();
             ended = EntryEnd::Truncated;
         }
-        DnsResponse { bytes, delay, ended }
+        DnsResponse { forged, bytes, delay, ended }
     }
 
     fn message(&self, answer: &DnsAnswer) -> (Message, EntryEnd) {
         let (code, ended) = match answer {
             DnsAnswer::Addresses { addresses, ttl } => {
                 let mut message = self.base(ResponseCode::NoError);
-                message.answers = self.records(addresses, *ttl);
+                let name = self.message.queries.first().map(|query| query.name.clone());
+                message.answers = self.records(name.as_ref(), addresses, *ttl);
                 if !message.answers.is_empty() {
                     return (message, EntryEnd::Answered);
                 }
                 (ResponseCode::NoError, EntryEnd::NoData)
+            }
+            DnsAnswer::Aliases { names, addresses, ttl } => {
+                let mut message = self.base(ResponseCode::NoError);
+                let mut owner = self.message.queries.first().map(|query| query.name.clone());
+                for target in names.iter().filter_map(|name| absolute(name)) {
+                    let alias = RData::CNAME(CNAME(target.clone()));
+                    let owner = owner.replace(target);
+                    let record = owner.map(|owner| Record::from_rdata(owner, *ttl, alias));
+                    message.answers.extend(record);
+                }
+                message.answers.extend(self.records(owner.as_ref(), addresses, *ttl));
+                return (message, EntryEnd::Answered);
+            }
+            DnsAnswer::AnotherName { name, addresses, ttl } => {
+                let mut message = self.base(ResponseCode::NoError);
+                message.answers = self.records(absolute(name).as_ref(), addresses, *ttl);
+                return (message, EntryEnd::Answered);
             }
             DnsAnswer::NxDomain => (ResponseCode::NXDomain, EntryEnd::NxDomain),
             DnsAnswer::ServFail => (ResponseCode::ServFail, EntryEnd::ServFail),
@@ -96,6 +127,8 @@ impl DnsQuery {
             DnsAnswer::NoData
             | DnsAnswer::Silence
             | DnsAnswer::OverTcp(_)
+            | DnsAnswer::PerFamily { .. }
+            | DnsAnswer::Forged(..)
             | DnsAnswer::Slow(..) => (ResponseCode::NoError, EntryEnd::NoData),
         };
         let mut message = self.base(code);
@@ -105,14 +138,15 @@ impl DnsQuery {
         (message, ended)
     }
 
-    fn records(&self, addresses: &[IpAddr], ttl: u32) -> Vec<Record> {
-        let Some(query) = self.message.queries.first() else { return Vec::new() };
-        let data = addresses.iter().filter_map(|address| match (address, query.query_type) {
+    /// The addresses of the family asked for, as records of `name`.
+    fn records(&self, name: Option<&Name>, addresses: &[IpAddr], ttl: u32) -> Vec<Record> {
+        let Some(name) = name else { return Vec::new() };
+        let data = addresses.iter().filter_map(|address| match (address, self.record_type()) {
             (IpAddr::V4(v4), RecordType::A) => Some(RData::A(A(*v4))),
             (IpAddr::V6(v6), RecordType::AAAA) => Some(RData::AAAA(AAAA(*v6))),
             _ => None,
         });
-        data.map(|data| Record::from_rdata(query.name.clone(), ttl, data)).collect()
+        data.map(|data| Record::from_rdata(name.clone(), ttl, data)).collect()
     }
 
     /// Without this record an absence may not be cached: RFC 2308 §5. It names the zone above.
@@ -143,4 +177,11 @@ impl DnsQuery {
         let offered = self.message.edns.as_ref().map_or(UDP_BYTES_MIN, Edns::max_payload);
         offered.clamp(UDP_BYTES_MIN, UDP_BYTES_MAX).into()
     }
+}
+
+/// A name of the records, which have no final dot. `None` if it is no name.
+fn absolute(name: &str) -> Option<Name> {
+    let mut name = Name::from_ascii(name).ok()?;
+    name.set_fqdn(true);
+    Some(name)
 }

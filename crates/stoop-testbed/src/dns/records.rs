@@ -1,7 +1,7 @@
 //! The names of a DNS server and its answers for each.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// The answer of a DNS server for one name.
@@ -31,6 +31,79 @@ pub enum DnsAnswer {
     OverTcp(Box<DnsAnswer>),
     /// This answer, after a delay.
     Slow(Duration, Box<DnsAnswer>),
+    /// It is an alias (CNAME) of the first of these names, that one of the next, and so on; the addresses
+    /// are the last one's. All of it is in one response. Without addresses it stops at the last name, for
+    /// which the client asks. Names that come again make a circle.
+    Aliases {
+        /// The names, in the order of the chain.
+        names: Vec<String>,
+        /// The addresses of the last one.
+        addresses: Vec<IpAddr>,
+        /// How long each record may be cached, in seconds.
+        ttl: u32,
+    },
+    /// The response repeats the question, but its addresses are those of another name.
+    AnotherName {
+        /// The name that was not asked for.
+        name: String,
+        /// Its addresses.
+        addresses: Vec<IpAddr>,
+        /// How long they may be cached, in seconds.
+        ttl: u32,
+    },
+    /// One answer for each family: a query for AAAA gets `v6`, any other `v4`.
+    PerFamily {
+        /// The answer to a query for A.
+        v4: Box<DnsAnswer>,
+        /// The answer to a query for AAAA.
+        v6: Box<DnsAnswer>,
+    },
+    /// These messages, at once, each as if it were the response; then this answer.
+    Forged(Vec<DnsForgery>, Box<DnsAnswer>),
+}
+
+/// A message that a client must not take for the response to its query: what is not said to be wrong is as in
+/// a response, and where there are addresses they are [`FORGED_V4`](Self::FORGED_V4) and
+/// [`FORGED_V6`](Self::FORGED_V6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DnsForgery {
+    /// Another transaction ID.
+    WrongId,
+    /// Another question, for which there is an address.
+    WrongQuestion,
+    /// No question.
+    NoQuestion,
+    /// A query: the QR bit is not set.
+    Query,
+    /// Over UDP it comes from another port. Over TCP it is left out.
+    OtherPort,
+    /// The transaction ID, and bytes that are no message.
+    Garbage,
+    /// It ends within its last record.
+    Cut,
+    /// The name of its record is a compression pointer to itself.
+    PointerLoop,
+}
+
+impl DnsForgery {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::WrongId,
+        Self::WrongQuestion,
+        Self::NoQuestion,
+        Self::Query,
+        Self::OtherPort,
+        Self::Garbage,
+        Self::Cut,
+        Self::PointerLoop,
+    ];
+
+    /// The IPv4 address that forged messages give: on loopback, where nothing listens.
+    pub const FORGED_V4: Ipv4Addr = Ipv4Addr::new(127, 66, 6, 6);
+
+    /// The IPv6 address that they give: reserved for documentation, RFC 3849.
+    pub const FORGED_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0x666);
 }
 
 impl DnsAnswer {
@@ -49,6 +122,27 @@ impl DnsAnswer {
     #[must_use]
     pub fn slow(self, delay: Duration) -> Self {
         Self::Slow(delay, Box::new(self))
+    }
+
+    /// Aliases of each other, with these addresses at their end: see [`DnsAnswer::Aliases`].
+    pub fn aliases<A: Into<IpAddr>>(
+        names: &[&str],
+        addresses: impl IntoIterator<Item = A>,
+        ttl: u32,
+    ) -> Self {
+        let names = names.iter().map(|&name| name.to_owned()).collect();
+        Self::Aliases { names, addresses: addresses.into_iter().map(Into::into).collect(), ttl }
+    }
+
+    /// `v4` for a query for A, `v6` for one for AAAA.
+    pub fn per_family(v4: Self, v6: Self) -> Self {
+        Self::PerFamily { v4: Box::new(v4), v6: Box::new(v6) }
+    }
+
+    /// This answer, after forged messages.
+    #[must_use]
+    pub fn after_forged(self, forgeries: impl Into<Vec<DnsForgery>>) -> Self {
+        Self::Forged(forgeries.into(), Box::new(self))
     }
 
     /// This answer, but only over TCP.

@@ -12,7 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 
-use super::message::DnsQuery;
+use super::forgery::ForgedMessage;
+use super::message::{DnsQuery, DnsResponse};
 use super::records::{Records, Zone};
 use crate::log::{EntryKind, Log, LogEntry};
 use crate::origin::{ACCEPT_PAUSE, Reach, listen};
@@ -138,6 +139,8 @@ struct DnsShared<Z> {
 
 /// A response that is to be sent, and its delay.
 struct PendingResponse {
+    /// What is sent at once, before it.
+    forged: Vec<ForgedMessage>,
     bytes: Option<Vec<u8>>,
     delay: Duration,
 }
@@ -159,7 +162,8 @@ impl<Z: Zone> DnsShared<Z> {
         entry.sent = response.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
         entry.ended = response.ended;
         self.log.add(entry);
-        Some(PendingResponse { bytes: response.bytes, delay: response.delay })
+        let DnsResponse { forged, bytes, delay, .. } = response;
+        Some(PendingResponse { forged, bytes, delay })
     }
 }
 
@@ -172,6 +176,9 @@ async fn over_udp<Z: Zone>(socket: UdpSocket, shared: Arc<DnsShared<Z>>) {
         // An ICMP error of an earlier answer may be reported here: it is no reason to stop.
         let Ok((length, client)) = socket.recv_from(&mut buffer).await else { continue };
         let Some(due) = shared.answer(&buffer[..length], true) else { continue };
+        for forged in &due.forged {
+            send_forged(&socket, forged, client).await;
+        }
         let Some(bytes) = due.bytes else { continue };
         if due.delay.is_zero() {
             let _ = socket.send_to(&bytes, client).await;
@@ -211,11 +218,26 @@ async fn serve_tcp<Z: Zone>(mut stream: TcpStream, shared: &DnsShared<Z>) -> io:
         let mut query = vec![0; length.into()];
         timeout(IDLE_MAX, stream.read_exact(&mut query)).await??;
         let Some(due) = shared.answer(&query, false) else { return Ok(()) };
+        for forged in due.forged {
+            write_message(&mut stream, &forged.bytes).await?;
+        }
         tokio::time::sleep(due.delay).await;
         if let Some(bytes) = due.bytes {
-            let length = u16::try_from(bytes.len()).map_err(io::Error::other)?;
-            let message = [&length.to_be_bytes()[..], &bytes].concat();
-            stream.write_all(&message).await?;
+            write_message(&mut stream, &bytes).await?;
         }
+    }
+}
+
+async fn write_message(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let length = u16::try_from(bytes.len()).map_err(io::Error::other)?;
+    stream.write_all(&[&length.to_be_bytes()[..], bytes].concat()).await
+}
+
+/// Sends a forged message. Whether it arrives is not known, as with any datagram.
+async fn send_forged(socket: &UdpSocket, forged: &ForgedMessage, client: SocketAddr) {
+    if !forged.other_port {
+        let _ = socket.send_to(&forged.bytes, client).await;
+    } else if let Ok(other) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await {
+        let _ = other.send_to(&forged.bytes, client).await;
     }
 }

@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
-use hickory_proto::op::ResponseCode;
-use hickory_proto::rr::RecordType;
-use stoop_testbed::{DnsAnswer, DnsServer, EntryEnd, Records};
+use hickory_proto::op::{Message, MessageType, ResponseCode};
+use hickory_proto::rr::{RData, RecordType};
+use stoop_testbed::{DnsAnswer, DnsForgery, DnsServer, EntryEnd, Records};
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
@@ -126,4 +126,95 @@ async fn a_datagram_that_is_no_query_is_not_answered() {
     let a = query("a.test.", RecordType::A);
     assert!(over_udp(server.address(), &a).await.is_ok());
     assert_eq!(server.stats().dns_queries, 1);
+}
+
+#[tokio::test]
+async fn aliases_come_in_one_response_with_the_addresses_of_the_last() {
+    let server = serve(DnsAnswer::aliases(&["b.test", "c.test"], [ONE], 7)).await;
+    let answer = over_udp(server.address(), &query("a.test.", RecordType::A)).await.unwrap();
+    let records: Vec<_> = answer
+        .answers
+        .iter()
+        .map(|record| match &record.data {
+            RData::CNAME(target) => format!("{} {} = {}", record.name, record.ttl, target.0),
+            other => format!("{} {} {other}", record.name, record.ttl),
+        })
+        .collect();
+    assert_eq!(records, ["a.test. 7 = b.test.", "b.test. 7 = c.test.", "c.test. 7 127.1.2.3"]);
+}
+
+#[tokio::test]
+async fn an_answer_can_be_for_another_name() {
+    let other = |name: &str| DnsAnswer::AnotherName {
+        name: name.into(),
+        addresses: vec![ONE.into()],
+        ttl: 60,
+    };
+    let server = serve(other("b.test")).await;
+    let answer = over_udp(server.address(), &query("a.test.", RecordType::A)).await.unwrap();
+    assert_eq!(answer.queries[0].name.to_string(), "a.test.");
+    assert_eq!(answer.answers[0].name.to_string(), "b.test.");
+}
+
+#[tokio::test]
+async fn each_family_can_have_its_answer() {
+    let v6 = DnsAnswer::addresses([Ipv6Addr::LOCALHOST], 60);
+    let server = serve(DnsAnswer::per_family(DnsAnswer::ServFail, v6)).await;
+    let a = over_udp(server.address(), &query("a.test.", RecordType::A)).await.unwrap();
+    assert_eq!(a.metadata.response_code, ResponseCode::ServFail);
+    let aaaa = over_udp(server.address(), &query("a.test.", RecordType::AAAA)).await.unwrap();
+    assert_eq!(addresses(&aaaa), [IpAddr::from(Ipv6Addr::LOCALHOST)]);
+}
+
+/// The datagrams that answer a query for A, as far as they come, and the ports they come from.
+async fn datagrams(server: &DnsServer, query: &Message, count: usize) -> Vec<(Vec<u8>, u16)> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    socket.send_to(&query.to_vec().unwrap(), server.address()).await.unwrap();
+    let mut all = Vec::new();
+    let mut bytes = [0; 4096];
+    for _ in 0..count {
+        let (length, from) = socket.recv_from(&mut bytes).await.unwrap();
+        all.push((bytes[..length].to_vec(), from.port()));
+    }
+    all
+}
+
+#[tokio::test]
+async fn forged_messages_come_before_the_answer_and_each_has_its_fault() {
+    for forgery in DnsForgery::ALL {
+        let server = serve(DnsAnswer::addresses([ONE], 60).after_forged([forgery])).await;
+        let a = query("a.test.", RecordType::A);
+        let got = datagrams(&server, &a, 2).await;
+        assert_eq!(addresses(&Message::from_vec(&got[1].0).unwrap()), [IpAddr::from(ONE)]);
+        assert_eq!(got[1].1, server.address().port());
+        let ((bytes, port), forged) = (&got[0], Message::from_vec(&got[0].0));
+        assert_eq!(*port != server.address().port(), forgery == DnsForgery::OtherPort);
+        let same_id = bytes[..2] == a.metadata.id.to_be_bytes();
+        assert_eq!(same_id, forgery != DnsForgery::WrongId, "{forgery:?}");
+        match (forgery, forged) {
+            (DnsForgery::Garbage | DnsForgery::Cut | DnsForgery::PointerLoop, forged) => {
+                assert!(forged.is_err(), "{forgery:?}");
+            }
+            (_, forged) => {
+                let forged = forged.unwrap();
+                assert_eq!(addresses(&forged), [IpAddr::from(DnsForgery::FORGED_V4)]);
+                let is_query = forged.metadata.message_type == MessageType::Query;
+                assert_eq!(is_query, forgery == DnsForgery::Query);
+                let same_question = forged.queries == a.queries;
+                let other = [DnsForgery::WrongQuestion, DnsForgery::NoQuestion];
+                assert_eq!(same_question, !other.contains(&forgery), "{forgery:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn forged_messages_come_over_tcp_too() {
+    let answer = DnsAnswer::addresses([ONE], 60).after_forged([DnsForgery::OtherPort]);
+    let server = serve(answer).await;
+    let a = query("a.test.", RecordType::A);
+    let honest = over_tcp(server.address(), &a).await.unwrap();
+    assert_eq!(addresses(&honest), [IpAddr::from(ONE)]);
+    let server = serve(DnsAnswer::Silence.after_forged([DnsForgery::Garbage])).await;
+    assert!(over_tcp(server.address(), &a).await.is_err());
 }

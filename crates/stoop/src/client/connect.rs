@@ -256,7 +256,11 @@ impl Connector {
             Some(Host::Domain(name)) => {
                 let port = url.port_or_known_default().unwrap_or(80);
                 let looking_up = self.names.lookup(name, port);
-                let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await??;
+                let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await;
+                let found = found.map_err(|error| match error.kind() {
+                    ErrorKind::DnsTimeout => error.with_detail(name),
+                    _ => error,
+                })??;
                 watch.lap(Phase::Dns);
                 terms.observer.tell(&ClientEvent::Resolved { host: name, addresses: &found });
                 found

@@ -175,16 +175,23 @@ fn copy(error: &io::Error) -> io::Error {
     error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
 }
 
+/// Addresses that an error names with their reasons: a name may have 32, and a line of text has
+/// room for few.
+const REASONS_MAX: usize = 4;
+
 /// Addresses and why each could not be connected to.
 struct Reasons<'a>(&'a [(SocketAddr, io::Error)]);
 
 impl std::fmt::Display for Reasons<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (at, (address, error)) in self.0.iter().enumerate() {
+        for (at, (address, error)) in self.0.iter().take(REASONS_MAX).enumerate() {
             let separator = if at > 0 { "; " } else { "" };
             write!(f, "{separator}{address}: {error}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(REASONS_MAX) {
+            0 => Ok(()),
+            more => write!(f, "; {more} more"),
+        }
     }
 }
 

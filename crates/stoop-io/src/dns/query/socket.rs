@@ -17,16 +17,22 @@ use tokio::net::UdpSocket;
 use tokio::sync::Notify;
 
 use crate::dns::race::{First, race};
-use crate::dns::settings::{DATAGRAM_BYTES, UDP_BYTES_MAX, UNCLAIMED_MAX};
+use crate::dns::settings::{DATAGRAM_BYTES, UDP_BYTES_MAX};
 use crate::output::Output;
 use crate::socket::Tcp;
 use crate::transport::{FillResult, Transport};
 
 /// A query as it is sent to a server.
 pub(super) struct EncodedQuery {
-    query: Query,
-    id: u16,
+    expected: ExpectedResponse,
     bytes: Vec<u8>,
+}
+
+/// What a response must have.
+#[derive(Clone, PartialEq)]
+struct ExpectedResponse {
+    id: u16,
+    query: Query,
 }
 
 impl EncodedQuery {
@@ -41,11 +47,13 @@ impl EncodedQuery {
             message.set_edns(edns);
         }
         let bytes = message.to_vec().map_err(io::Error::other)?;
-        Ok(Self { query, id: message.metadata.id, bytes })
+        Ok(Self { expected: ExpectedResponse { id: message.metadata.id, query }, bytes })
     }
+}
 
-    /// Whether `message` is the response to this: RFC 5452 §9.1. The socket has seen to the addresses.
-    fn is_answered_by(&self, message: &Message) -> bool {
+impl ExpectedResponse {
+    /// Whether this is `message`: RFC 5452 §9.1. The socket has seen to the addresses.
+    fn is(&self, message: &Message) -> bool {
         message.metadata.id == self.id
             && message.metadata.message_type == MessageType::Response
             && message.queries == [self.query.clone()]
@@ -64,8 +72,9 @@ pub(super) struct ServerSocket {
 /// What the query that reads the socket has found for the other one.
 #[derive(Default)]
 struct SocketState {
-    /// Responses to a query other than the one that read them.
-    unclaimed: Vec<Message>,
+    /// The responses that are waited for, and those of them that another query has read. Nothing else is
+    /// kept, so that forged responses and repeated ones take no room.
+    awaited: Vec<(ExpectedResponse, Option<Message>)>,
     /// The server cannot be reached. The kernel reports that once.
     error: Option<io::ErrorKind>,
 }
@@ -91,6 +100,7 @@ impl ServerSocket {
 
     /// Waits for the response to `query`, and ignores datagrams that are none.
     pub(super) async fn receive(&self, query: &EncodedQuery) -> io::Result<Message> {
+        let _awaited = self.expect(&query.expected);
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
@@ -111,11 +121,18 @@ impl ServerSocket {
         }
     }
 
+    /// Has the response kept if another query reads it, until the guard is dropped.
+    fn expect<'a>(&'a self, expected: &'a ExpectedResponse) -> AwaitedGuard<'a> {
+        self.state().awaited.push((expected.clone(), None));
+        AwaitedGuard { socket: self, expected }
+    }
+
     /// Reads datagrams until the response to `query` or until there are none.
     fn take(&self, query: &EncodedQuery) -> io::Result<Option<Message>> {
         let mut state = self.state();
-        if let Some(at) = state.unclaimed.iter().position(|message| query.is_answered_by(message)) {
-            return Ok(Some(state.unclaimed.swap_remove(at)));
+        let kept = state.awaited.iter_mut().find(|(expected, _)| *expected == query.expected);
+        if let Some(message) = kept.and_then(|(_, message)| message.take()) {
+            return Ok(Some(message));
         }
         if let Some(kind) = state.error {
             return Err(kind.into());
@@ -132,11 +149,13 @@ impl ServerSocket {
             };
             // What cannot be read may be forged: it ends nothing.
             let Ok(message) = Message::from_vec(&buffer[..n]) else { continue };
-            if query.is_answered_by(&message) {
+            if query.expected.is(&message) {
                 return Ok(Some(message));
             }
-            if state.unclaimed.len() < UNCLAIMED_MAX {
-                state.unclaimed.push(message);
+            // The first one counts, as it would for the query that waits for it.
+            let other = state.awaited.iter_mut().find(|(expected, _)| expected.is(&message));
+            if let Some((_, kept @ None)) = other {
+                *kept = Some(message);
                 self.changed.notify_waiters();
             }
         }
@@ -165,7 +184,7 @@ impl ServerSocket {
                 && rest.len() >= len
             {
                 let message = Message::from_vec(&rest[..len]).map_err(io::Error::other)?;
-                if query.is_answered_by(&message) {
+                if query.expected.is(&message) {
                     return Ok(message);
                 }
                 tcp.consume(2 + len);
@@ -175,6 +194,21 @@ impl ServerSocket {
             if poll_fn(|cx| tcp.poll_fill(cx, room)).await? == FillResult::End {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+        }
+    }
+}
+
+/// A response that is waited for, until this is dropped.
+struct AwaitedGuard<'a> {
+    socket: &'a ServerSocket,
+    expected: &'a ExpectedResponse,
+}
+
+impl Drop for AwaitedGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.socket.state();
+        if let Some(at) = state.awaited.iter().position(|(awaited, _)| awaited == self.expected) {
+            state.awaited.swap_remove(at);
         }
     }
 }

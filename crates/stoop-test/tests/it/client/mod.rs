@@ -24,6 +24,7 @@ mod http2;
 mod kit;
 mod lengths;
 mod middleware;
+mod name_servers;
 mod names;
 mod observe;
 mod pieces;
