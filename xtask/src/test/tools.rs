@@ -42,6 +42,23 @@ pub(crate) const CARGO_DENY: Tool = Tool {
     install: &["cargo", "install", "--locked", "cargo-deny"],
 };
 
+/// A server that answers with what it was asked, for the tests of the client. The version is the last that
+/// Debian 12's Go (1.19) builds.
+const GO_HTTPBIN: Tool = Tool {
+    name: "go-httpbin",
+    probe: &[
+        "sh",
+        "-c",
+        "go version -m target/tools/go-httpbin | grep -q 'go-httpbin/v2.*v2.13.4'",
+    ],
+    install: &[
+        "sh",
+        "-c",
+        "GOBIN=\"$PWD/target/tools\" go install \
+         github.com/mccutchen/go-httpbin/v2/cmd/go-httpbin@v2.13.4",
+    ],
+};
+
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY];
 
 /// Programs that the tests talk to or that download what they read, and their Debian packages. A
@@ -117,6 +134,10 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
         commands.push(as_root("apt-get update").arg("--quiet"));
         let install = as_root("apt-get install").args(["--yes", "--quiet"]);
         commands.push(install.arg("--no-install-recommends").args(packages));
+    }
+    // It needs Go, which is one of the packages.
+    if !GO_HTTPBIN.is_installed() {
+        commands.push(command(GO_HTTPBIN.install));
     }
     let mut failed = Vec::new();
     for command in &commands {

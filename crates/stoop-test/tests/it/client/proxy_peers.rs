@@ -1,54 +1,13 @@
 //! Requests through proxies of other projects: tinyproxy, Squid and microsocks.
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
-
 use stoop::{Client, ErrorKind, Proxy, Request, Response, Server, ServerHandle};
 
 use super::kit::fetch_request;
 use super::tls::{authority, certificate, client_trusting, server_tls};
-use crate::programs::{RunningProgram, TestFolder, are_missing};
+use crate::programs::ListeningProgram;
 
-/// A proxy of another project, ended when it is dropped.
-struct PeerProxy {
-    port: u16,
-    _program: RunningProgram,
-    _folder: TestFolder,
-}
-
-impl PeerProxy {
-    /// Starts a program with what `describe` makes of a free port and a folder: its arguments.
-    fn start(
-        name: &str,
-        program: &str,
-        describe: impl FnOnce(u16, &TestFolder) -> Vec<String>,
-    ) -> Option<Self> {
-        if are_missing(name, &[program]) {
-            return None;
-        }
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
-        let folder = TestFolder::new(&format!("{program}-{port}"));
-        let arguments = describe(port, &folder);
-        drop(free);
-        let mut started = RunningProgram::new(program, &arguments);
-        let begun = Instant::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            assert!(started.is_running(), "{program} ended");
-            assert!(begun.elapsed() < Duration::from_secs(20), "{program} does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
-        Some(Self { port, _program: started, _folder: folder })
-    }
-
-    fn url(&self, scheme: &str) -> String {
-        format!("{scheme}127.0.0.1:{}", self.port)
-    }
-}
-
-fn tinyproxy(name: &str, more: &str) -> Option<PeerProxy> {
-    PeerProxy::start(name, "tinyproxy", |port, folder| {
+fn tinyproxy(name: &str, more: &str) -> Option<ListeningProgram> {
+    ListeningProgram::start(name, "tinyproxy", |port, folder| {
         let log = format!("{}/log", folder.path());
         let text = format!(
             "Port {port}\nListen 127.0.0.1\nTimeout 60\nMaxClients 50\nLogLevel Error\n\
@@ -58,8 +17,8 @@ fn tinyproxy(name: &str, more: &str) -> Option<PeerProxy> {
     })
 }
 
-fn squid(name: &str) -> Option<PeerProxy> {
-    PeerProxy::start(name, "squid", |port, folder| {
+fn squid(name: &str) -> Option<ListeningProgram> {
+    ListeningProgram::start(name, "squid", |port, folder| {
         let path = folder.path();
         let text = format!(
             "http_port 127.0.0.1:{port}\nhttp_access allow all\ncache deny all\n\
@@ -158,7 +117,7 @@ async fn a_proxy_that_wants_credentials_says_so() {
 async fn socks_proxies_connect_by_name_and_by_address() {
     const NAME: &str = "client::proxy_peers::socks";
     let origins = Origins::start();
-    let microsocks = PeerProxy::start(NAME, "microsocks", |port, _| {
+    let microsocks = ListeningProgram::start(NAME, "microsocks", |port, _| {
         let words = ["-i", "127.0.0.1", "-p", &port.to_string(), "-u", "me", "-P", "secret"];
         words.map(str::to_owned).into()
     });

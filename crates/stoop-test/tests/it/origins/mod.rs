@@ -1,4 +1,4 @@
-//! HTTP/2 servers of other projects to test clients with, each on an address of its own in 127.0.0.0/8.
+//! Servers of other projects to test clients with, of HTTP/2 but for [`OriginKind::NginxHttp1`], each on an address of its own in 127.0.0.0/8.
 //!
 //! ```ignore
 //! let origin = OriginServer::start("client::http2::nginx", OriginKind::Nginx, true).await;
@@ -43,6 +43,8 @@ pub(crate) const LARGE_LEN: usize = 10 << 20;
 pub(crate) enum OriginKind {
     Nghttpd,
     Nginx,
+    /// nginx with HTTP/1.1 alone, and with a process that takes [signals](OriginServer::signal).
+    NginxHttp1,
     /// Go's net/http.
     Go,
     /// hyper in a thread of this process, which is always there.
@@ -50,17 +52,18 @@ pub(crate) enum OriginKind {
 }
 
 impl OriginKind {
+    /// Those that speak HTTP/2.
     pub(crate) const ALL: [Self; 4] = [Self::Nghttpd, Self::Nginx, Self::Go, Self::Hyper];
 
     /// Whether POST `/echo` is answered with what was sent.
     pub(crate) fn echoes(self) -> bool {
-        self != Self::Nginx
+        !matches!(self, Self::Nginx | Self::NginxHttp1)
     }
 
     fn program(self) -> Option<&'static str> {
         match self {
             Self::Nghttpd => Some("nghttpd"),
-            Self::Nginx => Some("nginx"),
+            Self::Nginx | Self::NginxHttp1 => Some("nginx"),
             Self::Go => Some("go"),
             Self::Hyper => None,
         }
@@ -125,7 +128,24 @@ impl OriginServer {
 
     /// Ends the server without closing its connections in order.
     pub(crate) fn end(&mut self) {
-        self.running = None;
+        let running = self.running.take();
+        if let (OriginKind::NginxHttp1, Some(RunningOrigin::Program(mut program))) =
+            (self.kind, running)
+        {
+            // Killed, it would leave the process that serves.
+            self.signal("stop");
+            for _ in 0..500 {
+                if !program.is_running() {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+
+    /// Sends a signal to nginx: `reload` or `stop`. Returns whether it could be sent.
+    pub(crate) fn signal(&self, signal: &str) -> bool {
+        programs::nginx_signal(self, signal)
     }
 
     /// Ends the server and starts it at the same address. The tasks of the test's runtime do not run
@@ -145,7 +165,9 @@ impl OriginServer {
     fn run(&self) -> RunningOrigin {
         match self.kind {
             OriginKind::Nghttpd => RunningOrigin::Program(programs::nghttpd(self)),
-            OriginKind::Nginx => RunningOrigin::Program(programs::nginx(self)),
+            OriginKind::Nginx | OriginKind::NginxHttp1 => {
+                RunningOrigin::Program(programs::nginx(self))
+            }
             OriginKind::Go => RunningOrigin::Program(programs::go(self)),
             OriginKind::Hyper => {
                 let (certificate, key) = self.certificate.clone();
@@ -174,6 +196,12 @@ impl OriginServer {
     /// The file with the certificate.
     pub(crate) fn certificate_file(&self) -> String {
         format!("{}/ca.pem", self.folder.path())
+    }
+}
+
+impl Drop for OriginServer {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -1,10 +1,11 @@
 //! How each program is started.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use tokio::sync::OnceCell;
 
-use super::OriginServer;
+use super::{OriginKind, OriginServer};
 use crate::programs::{self, RunningProgram, source};
 
 pub(super) fn nghttpd(origin: &OriginServer) -> RunningProgram {
@@ -23,9 +24,17 @@ pub(super) fn nginx(origin: &OriginServer) -> RunningProgram {
     let OriginServer { address, more, .. } = origin;
     let path = origin.folder.path();
     let secure = if origin.tls { " ssl" } else { "" };
-    // One process, so that none is left when it is killed. `http2 on` needs more than nginx 1.22.
+    // `http2 on` needs more than nginx 1.22. One process, so that none is left when it is killed; reloading
+    // needs two.
+    let (version, master) = match origin.kind {
+        OriginKind::NginxHttp1 => ("", "on"),
+        _ => (" http2", "off"),
+    };
+    // The second one would change its user, and could not write into the folder then.
+    let is_root = std::fs::metadata(path).is_ok_and(|folder| folder.uid() == 0);
+    let user = if is_root { "user root;" } else { "" };
     let configuration = format!(
-        "daemon off; master_process off; pid nginx.pid; error_log stderr crit;
+        "daemon off; master_process {master}; {user} pid nginx.pid; error_log stderr crit;
 events {{ }}
 http {{
     access_log off;
@@ -37,7 +46,7 @@ http {{
     uwsgi_temp_path {path}/uwsgi;
     scgi_temp_path {path}/scgi;
     server {{
-        listen {address}{secure} http2;
+        listen {address}{secure}{version};
         root {path};
         location = / {{ return 200 'hello'; }}
         location = /trailers {{ add_trailer x-sum 5; }}
@@ -46,9 +55,21 @@ http {{
 }}
 "
     );
-    let file = origin.folder.write("nginx.conf", configuration);
-    let arguments = ["-p", path, "-e", "stderr", "-c", &file];
-    RunningProgram::new("nginx", &arguments.map(str::to_owned))
+    origin.folder.write("nginx.conf", configuration);
+    RunningProgram::new("nginx", &nginx_arguments(origin))
+}
+
+fn nginx_arguments(origin: &OriginServer) -> Vec<String> {
+    let path = origin.folder.path();
+    let file = format!("{path}/nginx.conf");
+    ["-p", path, "-e", "stderr", "-c", &file].map(str::to_owned).into()
+}
+
+/// Sends a signal to the process of [`nginx`]. Returns whether it could be sent.
+pub(super) fn nginx_signal(origin: &OriginServer, signal: &str) -> bool {
+    let mut arguments = nginx_arguments(origin);
+    arguments.extend(["-s", signal].map(str::to_owned));
+    programs::succeeds("nginx", &arguments)
 }
 
 /// The program that [`build_go`] builds.
