@@ -49,6 +49,8 @@ pub use dns::{
     Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, ResolverStats,
     is_public,
 };
+#[cfg(feature = "dns")]
+pub use dns::{HttpsRecord, HttpsService};
 pub use listener::{Accepted, ListenAddress, ListenOptions, Listener, descriptors_freed};
 pub use local_end::LocalEnd;
 pub use memory::{MEMORY_BYTES, Memory};

@@ -18,6 +18,9 @@
 //! # #[cfg(not(feature = "dns"))]
 //! # fn main() {}
 //! ```
+//!
+//! `Resolver::https_records` reads the HTTPS records of a name (RFC 9460), with the feature `dns`. No client connects
+//! by them yet.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -29,6 +32,8 @@ pub use stoop_io::{
     Addresses, DnsError, DnsErrorKind, Families, Resolver, ResolverBuilder, ResolverStats,
     is_public,
 };
+#[cfg(feature = "dns")]
+pub use stoop_io::{HttpsRecord, HttpsService};
 
 /// Addresses that are being looked up.
 pub type Resolving = Pin<Box<dyn Future<Output = Result<Addresses, BoxError>> + Send>>;

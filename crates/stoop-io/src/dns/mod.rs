@@ -15,6 +15,8 @@ mod error;
 #[cfg(not(feature = "dns"))]
 mod getaddrinfo;
 mod hosts;
+#[cfg(feature = "dns")]
+mod https;
 mod name;
 mod public;
 #[cfg(feature = "dns")]
@@ -28,6 +30,8 @@ mod stats;
 pub use addresses::Addresses;
 pub use builder::ResolverBuilder;
 pub use error::{DnsError, DnsErrorKind};
+#[cfg(feature = "dns")]
+pub use https::{HttpsRecord, HttpsService};
 pub use public::is_public;
 pub use resolver::Resolver;
 pub use settings::Families;

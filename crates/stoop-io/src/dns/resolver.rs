@@ -11,6 +11,8 @@ use super::error::{DnsError, DnsErrorKind};
 #[cfg(not(feature = "dns"))]
 use super::getaddrinfo::Backend;
 use super::hosts::HostsTable;
+#[cfg(feature = "dns")]
+use super::https::HttpsRecord;
 use super::name::{Host, LOCALHOST};
 #[cfg(feature = "dns")]
 use super::query::Backend;
@@ -103,6 +105,45 @@ impl Resolver {
         }
         let text = format!("{host} could not be resolved: every attempt was interrupted");
         Err(DnsError::new(DnsErrorKind::Other, text))
+    }
+
+    /// The HTTPS records of `host` (RFC 9460): where its https server is, and what it speaks. By priority, the
+    /// best first, those of one priority in the order of the response; at most 16. Empty if the zone has none,
+    /// and for addresses, `localhost` and what is in the hosts file, for which no server is asked.
+    ///
+    /// A service on another port than 443 has them at `_8443._https.example.com` (§9.1). An
+    /// [alias](HttpsRecord::Alias) is not followed, unless it is a CNAME. Where there is an alias, records in
+    /// ServiceMode are left out (§2.4.1), and so are those that need keys which are not known here (§8).
+    ///
+    /// **Nothing connects by them yet**: they are for programs that want to know. They are not remembered
+    /// either: each call sends a query.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), stoop_io::DnsError> {
+    /// use stoop_io::{HttpsRecord, Resolver};
+    ///
+    /// for record in Resolver::system().https_records("example.com").await? {
+    ///     match record {
+    ///         HttpsRecord::Alias { target } => println!("see {target:?}"),
+    ///         HttpsRecord::Service(service) => println!("{} speaks {:?}", service.target, service.alpn),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If the name does not exist, no server could tell, or one of its records is malformed: then none of them
+    /// may be used (§2.2). It takes as long as [`lookup`](Self::lookup), and needs a tokio runtime as that
+    /// does.
+    #[cfg(feature = "dns")]
+    pub async fn https_records(&self, host: &str) -> Result<Vec<HttpsRecord>, DnsError> {
+        match self.resolve_locally(host) {
+            LocalResult::Done(result) => result.map(|_| Vec::new()),
+            LocalResult::Name { name, absolute } => {
+                let name = name.strip_suffix('.').unwrap_or(&name);
+                self.0.backend.https_records(name, absolute).await
+            }
+        }
     }
 
     /// The result for `host` if it is known without asking a server.

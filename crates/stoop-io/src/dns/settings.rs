@@ -146,6 +146,10 @@ pub(super) const REPEAT_AFTER: Duration = Duration::from_millis(500);
 #[cfg(feature = "dns")]
 pub(super) const ALIASES_MAX: usize = 8;
 
+/// HTTPS records of one name that are read: with more, its service is not better reachable.
+#[cfg(feature = "dns")]
+pub(super) const HTTPS_RECORDS_MAX: usize = 16;
+
 /// Bytes of the longest response that we say we take by UDP: what passes every path unfragmented, RFC
 /// 9715 §3.
 #[cfg(feature = "dns")]

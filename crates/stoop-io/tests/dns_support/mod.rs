@@ -10,12 +10,13 @@ use std::time::Duration;
 
 pub const A: u16 = 1;
 pub const AAAA: u16 = 28;
+pub const HTTPS: u16 = 65;
 
 /// A question that came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub name: String,
-    /// [`A`] or [`AAAA`].
+    /// [`A`], [`AAAA`] or [`HTTPS`].
     pub record: u16,
     pub tcp: bool,
     /// Whether it came with EDNS.
@@ -29,6 +30,8 @@ pub enum ScriptedReply {
     Addresses(Vec<IpAddr>, u32),
     /// The same for another name, behind an alias.
     Alias(&'static str, Vec<IpAddr>, u32),
+    /// The data of HTTPS records, with a TTL in seconds.
+    Https(Vec<Vec<u8>>, u32),
     NxDomain,
     /// The name exists, without such records.
     NoData,
@@ -208,6 +211,12 @@ fn write(message: &[u8], question: &Question, reply: &ScriptedReply) -> Vec<u8> 
             put(SAME, 5, *ttl, &target);
             count += 1;
         }
+        ScriptedReply::Https(all, ttl) => {
+            for data in all {
+                put(SAME, HTTPS, *ttl, data);
+                count += 1;
+            }
+        }
         ScriptedReply::NxDomain | ScriptedReply::NoData => {
             code = if matches!(reply, ScriptedReply::NxDomain) { 3 } else { 0 };
             // A start of authority that lets denials be remembered for a minute.
@@ -231,9 +240,20 @@ fn write(message: &[u8], question: &Question, reply: &ScriptedReply) -> Vec<u8> 
     answer
 }
 
+/// The data of an HTTPS record: RFC 9460 §2.2.
+pub fn https(priority: u16, target: &str, parameters: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut data = [&priority.to_be_bytes()[..], &labels(target)].concat();
+    for (key, value) in parameters {
+        let length = value.len() as u16;
+        data.extend([key.to_be_bytes(), length.to_be_bytes()].concat());
+        data.extend_from_slice(value);
+    }
+    data
+}
+
 fn labels(name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for label in name.split('.') {
+    for label in name.split('.').filter(|label| !label.is_empty()) {
         bytes.push(label.len() as u8);
         bytes.extend_from_slice(label.as_bytes());
     }

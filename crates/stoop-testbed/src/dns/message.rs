@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, ResponseCode};
-use hickory_proto::rr::rdata::{A, AAAA, CNAME, SOA};
+use hickory_proto::rr::rdata::{A, AAAA, CNAME, NULL, SOA};
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 
 use super::forgery::ForgedMessage;
@@ -57,6 +57,10 @@ impl DnsQuery {
         self.message.queries.first().map_or(RecordType::A, |query| query.query_type)
     }
 
+    fn wants_https(&self) -> bool {
+        self.record_type() == RecordType::HTTPS
+    }
+
     /// The response, for a query over UDP or TCP.
     pub(super) fn respond(&self, answer: &DnsAnswer, udp: bool) -> DnsResponse {
         let (mut delay, mut forged, mut answer) = (Duration::ZERO, Vec::new(), answer);
@@ -72,6 +76,7 @@ impl DnsQuery {
                     answer = v6;
                 }
                 DnsAnswer::PerFamily { v4, .. } => answer = v4,
+                DnsAnswer::Https { otherwise, .. } if !self.wants_https() => answer = otherwise,
                 DnsAnswer::Forged(forgeries, inner) => {
                     let base = self.base(ResponseCode::NoError);
                     let made = forgeries.iter().filter_map(|forgery| forgery.message(&base));
@@ -114,6 +119,16 @@ impl DnsQuery {
                     message.answers.extend(record);
                 }
                 message.answers.extend(self.records(owner.as_ref(), addresses, *ttl));
+                return (message, EntryEnd::Answered);
+            }
+            DnsAnswer::Https { records, ttl, .. } => {
+                let mut message = self.base(ResponseCode::NoError);
+                let name = self.message.queries.first().map(|query| query.name.clone());
+                let (code, name) = (RecordType::HTTPS, name.unwrap_or_else(Name::root));
+                message.answers.extend(records.iter().map(|data| {
+                    let data = RData::Unknown { code, rdata: NULL::with(data.clone()) };
+                    Record::from_rdata(name.clone(), *ttl, data)
+                }));
                 return (message, EntryEnd::Answered);
             }
             DnsAnswer::AnotherName { name, addresses, ttl } => {

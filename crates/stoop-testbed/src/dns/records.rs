@@ -58,6 +58,16 @@ pub enum DnsAnswer {
         /// The answer to a query for AAAA.
         v6: Box<DnsAnswer>,
     },
+    /// A query for HTTPS records is answered with these, any other with another answer.
+    Https {
+        /// The data of each record as it is on the wire, so that it may be malformed:
+        /// [`DnsAnswer::https_data`].
+        records: Vec<Vec<u8>>,
+        /// How long they may be cached, in seconds.
+        ttl: u32,
+        /// The answer to queries for addresses.
+        otherwise: Box<DnsAnswer>,
+    },
     /// These messages, at once, each as if it were the response; then this answer.
     Forged(Vec<DnsForgery>, Box<DnsAnswer>),
 }
@@ -137,6 +147,32 @@ impl DnsAnswer {
     /// `v4` for a query for A, `v6` for one for AAAA.
     pub fn per_family(v4: Self, v6: Self) -> Self {
         Self::PerFamily { v4: Box::new(v4), v6: Box::new(v6) }
+    }
+
+    /// This answer, but these records to a query for HTTPS records.
+    #[must_use]
+    pub fn with_https(self, records: impl Into<Vec<Vec<u8>>>, ttl: u32) -> Self {
+        Self::Https { records: records.into(), ttl, otherwise: Box::new(self) }
+    }
+
+    /// The data of an HTTPS record (RFC 9460 §2.2): its priority, its target (empty for the root), and its
+    /// parameters, whose order and values are not checked.
+    ///
+    /// # Panics
+    /// If a label of the target or a value is too long to be told.
+    pub fn https_data(priority: u16, target: &str, parameters: &[(u16, &[u8])]) -> Vec<u8> {
+        let mut data = priority.to_be_bytes().to_vec();
+        for label in target.split('.').filter(|label| !label.is_empty()) {
+            data.push(u8::try_from(label.len()).expect("a label has 63 bytes at most"));
+            data.extend_from_slice(label.as_bytes());
+        }
+        data.push(0);
+        for (key, value) in parameters {
+            let length = u16::try_from(value.len()).expect("a value has 65,535 bytes at most");
+            data.extend([key.to_be_bytes(), length.to_be_bytes()].concat());
+            data.extend_from_slice(value);
+        }
+        data
     }
 
     /// This answer, after forged messages.

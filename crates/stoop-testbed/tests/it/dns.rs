@@ -218,3 +218,27 @@ async fn forged_messages_come_over_tcp_too() {
     let server = serve(DnsAnswer::Silence.after_forged([DnsForgery::Garbage])).await;
     assert!(over_tcp(server.address(), &a).await.is_err());
 }
+
+#[tokio::test]
+async fn https_records_are_answered_as_they_were_given() {
+    let good = DnsAnswer::https_data(1, "b.test", &[(1, b"\x02h2"), (3, &443u16.to_be_bytes())]);
+    let server = serve(DnsAnswer::addresses([ONE], 60).with_https([good], 7)).await;
+    let asked = query("a.test.", RecordType::HTTPS);
+    for answer in [
+        over_udp(server.address(), &asked).await.unwrap(),
+        over_tcp(server.address(), &asked).await.unwrap(),
+    ] {
+        let [record] = &answer.answers[..] else { panic!("{:?}", answer.answers) };
+        assert_eq!((record.name.to_string().as_str(), record.ttl), ("a.test.", 7));
+        let RData::HTTPS(data) = &record.data else { panic!("{record:?}") };
+        assert_eq!((data.svc_priority, data.target_name.to_string().as_str()), (1, "b.test."));
+        assert_eq!(data.svc_params.len(), 2);
+    }
+    let a = over_udp(server.address(), &query("a.test.", RecordType::A)).await.unwrap();
+    assert_eq!(addresses(&a), [IpAddr::from(ONE)]);
+    // What is no record is sent all the same.
+    let bad = DnsAnswer::https_data(1, "", &[(3, b"1")]);
+    let server = serve(DnsAnswer::NoData.with_https([bad], 7)).await;
+    let (bytes, _) = datagrams(&server, &asked, 1).await.remove(0);
+    assert!(bytes.ends_with(&[0, 1, 0, 0, 3, 0, 1, b'1']) && Message::from_vec(&bytes).is_err());
+}

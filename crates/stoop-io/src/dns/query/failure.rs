@@ -93,6 +93,11 @@ impl QueryFailure {
         self.kind == DnsErrorKind::Timeout
     }
 
+    /// Whether the name exists without what was asked for.
+    pub(super) fn is_no_records(&self) -> bool {
+        self.kind == DnsErrorKind::NoRecords
+    }
+
     /// Whether the name, as it was asked for, has no addresses.
     pub(super) fn is_no_such_name(&self) -> bool {
         matches!(self.kind, DnsErrorKind::NxDomain | DnsErrorKind::NoRecords)

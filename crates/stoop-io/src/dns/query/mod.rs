@@ -7,6 +7,7 @@
 
 mod context;
 mod failure;
+mod https;
 mod name_query;
 mod response;
 mod servers;
@@ -24,6 +25,8 @@ use self::name_query::NameQuery;
 use self::response::FamilyAddresses;
 pub(super) use self::servers::Servers;
 use super::addresses::Addresses;
+use super::error::DnsError;
+use super::https::HttpsRecord;
 use super::race::{First, race};
 use super::settings::{Families, LATE_ANSWER_WAIT_MAX, ResolverSettings};
 use super::shared_lookup::SharedLookup;
@@ -38,6 +41,31 @@ impl Backend {
 
     pub(super) fn start(&self, lookup: SharedLookup) {
         tokio::spawn(run(self.0.clone(), lookup));
+    }
+
+    /// The HTTPS records of a name; none if it exists without them.
+    pub(super) async fn https_records(
+        &self,
+        name: &str,
+        absolute: bool,
+    ) -> Result<Vec<HttpsRecord>, DnsError> {
+        let settings = &self.0.settings;
+        let _permit = self.0.permits.acquire().await;
+        let (mut failure, mut exists) = (None, false);
+        for candidate in settings.servers.candidates(name, absolute) {
+            let Ok(candidate) = Name::from_ascii(candidate) else { continue };
+            match NameQuery::new(self.0.clone(), candidate).https().await {
+                Ok(records) => return Ok(records),
+                Err(failed) if failed.is_no_records() => exists = true,
+                Err(failed) if failed.is_no_such_name() => failure = failure.or(Some(failed)),
+                Err(failed) => return Err(failed.explain(name, &settings.servers.addresses).0),
+            }
+        }
+        if exists {
+            return Ok(Vec::new());
+        }
+        let none = || QueryFailure::no_candidate(settings.cache.negative_ttl_max);
+        Err(failure.unwrap_or_else(none).explain(name, &settings.servers.addresses).0)
     }
 }
 

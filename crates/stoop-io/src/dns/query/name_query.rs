@@ -12,10 +12,12 @@ use tokio::time::timeout;
 
 use super::context::QueryContext;
 use super::failure::QueryFailure;
+use super::https;
 use super::response::{self, FamilyAddresses, QueryResponse};
 use super::socket::{EncodedQuery, ServerSocket};
+use crate::dns::https::HttpsRecord;
 use crate::dns::race::{First, race};
-use crate::dns::settings::{ALIASES_MAX, Families, REPEAT_AFTER, RESOLUTION_DELAY};
+use crate::dns::settings::{ALIASES_MAX, CacheLimits, Families, REPEAT_AFTER, RESOLUTION_DELAY};
 
 /// A query under way.
 pub(super) type PendingQuery<'a> =
@@ -25,6 +27,9 @@ pub(super) type PendingQuery<'a> =
 /// under way.
 pub(super) type BothFamilies<'a> =
     (FamilyAddresses, Option<FamilyAddresses>, Option<PendingQuery<'a>>);
+
+/// Reads a response to a query.
+type ReadResponse<T> = fn(&Message, &Query, &CacheLimits) -> QueryResponse<T>;
 
 /// The queries for one name, with a socket for each server that was asked.
 pub(super) struct NameQuery {
@@ -65,9 +70,18 @@ impl NameQuery {
         }
     }
 
+    /// Asks for HTTPS records.
+    pub(super) async fn https(&self) -> Result<Vec<HttpsRecord>, QueryFailure> {
+        self.ask(RecordType::HTTPS, https::read).await
+    }
+
+    async fn family(&self, record: RecordType) -> Result<FamilyAddresses, QueryFailure> {
+        self.ask(record, response::read).await
+    }
+
     /// Asks one server after the other, the preferred one first: each at least once, and if they
     /// are silent, again up to the number of attempts.
-    async fn family(&self, record: RecordType) -> Result<FamilyAddresses, QueryFailure> {
+    async fn ask<T>(&self, record: RecordType, read: ReadResponse<T>) -> Result<T, QueryFailure> {
         let settings = &self.context.settings;
         let count = settings.servers.addresses.len();
         if count == 0 {
@@ -78,7 +92,7 @@ impl NameQuery {
         loop {
             let server = (first + attempt) % count;
             attempt += 1;
-            let result = self.at_server(server, record).await;
+            let result = self.at_server(server, record, read).await;
             match result {
                 Err(failure) if failure.is_of_server() => {
                     let again = failure.is_timeout() && attempt < settings.attempts as usize;
@@ -98,16 +112,17 @@ impl NameQuery {
     }
 
     /// Asks one server, and follows aliases.
-    async fn at_server(
+    async fn at_server<T>(
         &self,
         server: usize,
         record: RecordType,
-    ) -> Result<FamilyAddresses, QueryFailure> {
+        read: ReadResponse<T>,
+    ) -> Result<T, QueryFailure> {
         let mut query = Query::query(self.name.clone(), record);
         for _ in 0..=ALIASES_MAX {
             let message = self.exchange(server, &query).await?;
-            match response::read(&message, &query, &self.context.settings.cache) {
-                QueryResponse::Addresses(found) => return Ok(found),
+            match read(&message, &query, &self.context.settings.cache) {
+                QueryResponse::Found(found) => return Ok(found),
                 QueryResponse::Alias(name) => query = Query::query(name, record),
                 QueryResponse::Failed(failure) => return Err(failure),
             }

@@ -24,25 +24,50 @@ impl FamilyAddresses {
 }
 
 /// What a response says about a name.
-pub(super) enum QueryResponse {
-    Addresses(FamilyAddresses),
+pub(super) enum QueryResponse<T> {
+    /// What was asked for.
+    Found(T),
     /// Another name to ask for: the response stops at an alias.
     Alias(Name),
     Failed(QueryFailure),
 }
 
-/// Reads the response to `query`.
-pub(super) fn read(message: &Message, query: &Query, limits: &CacheLimits) -> QueryResponse {
-    let answers = &message.answers;
-    let (mut name, mut seconds, mut aliases) = (query.name(), u32::MAX, 0);
-    while let Some((target, ttl)) = alias(answers, name) {
-        (name, seconds, aliases) = (target, seconds.min(ttl), aliases + 1);
-        if aliases > ALIASES_MAX {
-            return QueryResponse::Failed(QueryFailure::alias_loop());
+/// The name at the end of the aliases of a response.
+pub(super) struct AliasEnd<'a> {
+    pub(super) name: &'a Name,
+    /// The least TTL of the aliases.
+    seconds: u32,
+    aliases: usize,
+}
+
+/// Follows the aliases of `name` in a response.
+pub(super) fn end_of_aliases<'a>(
+    answers: &'a [Record],
+    name: &'a Name,
+) -> Result<AliasEnd<'a>, QueryFailure> {
+    let mut end = AliasEnd { name, seconds: u32::MAX, aliases: 0 };
+    while let Some((target, ttl)) = alias(answers, end.name) {
+        let seconds = end.seconds.min(ttl);
+        end = AliasEnd { name: target, seconds, aliases: end.aliases + 1 };
+        if end.aliases > ALIASES_MAX {
+            return Err(QueryFailure::alias_loop());
         }
     }
-    let mut addresses = Vec::new();
-    for record in answers.iter().filter(|record| record.name == *name) {
+    Ok(end)
+}
+
+/// Reads the addresses of the response to `query`.
+pub(super) fn read(
+    message: &Message,
+    query: &Query,
+    limits: &CacheLimits,
+) -> QueryResponse<FamilyAddresses> {
+    let end = match end_of_aliases(&message.answers, query.name()) {
+        Ok(end) => end,
+        Err(failure) => return QueryResponse::Failed(failure),
+    };
+    let (mut addresses, mut seconds) = (Vec::new(), end.seconds);
+    for record in message.answers.iter().filter(|record| record.name == *end.name) {
         let address = match &record.data {
             RData::A(v4) => IpAddr::V4(v4.0),
             RData::AAAA(v6) => IpAddr::V6(v6.0),
@@ -54,12 +79,21 @@ pub(super) fn read(message: &Message, query: &Query, limits: &CacheLimits) -> Qu
         }
     }
     if !addresses.is_empty() {
-        return QueryResponse::Addresses(FamilyAddresses { addresses, ttl: limits.ttl(seconds) });
+        return QueryResponse::Found(FamilyAddresses { addresses, ttl: limits.ttl(seconds) });
     }
+    nothing(message, &end, limits)
+}
+
+/// What a response says that has not what was asked for.
+pub(super) fn nothing<T>(
+    message: &Message,
+    end: &AliasEnd<'_>,
+    limits: &CacheLimits,
+) -> QueryResponse<T> {
     let negative_ttl = negative_ttl(message);
     match message.metadata.response_code {
-        ResponseCode::NoError if aliases > 0 && negative_ttl.is_none() => {
-            QueryResponse::Alias(name.clone())
+        ResponseCode::NoError if end.aliases > 0 && negative_ttl.is_none() => {
+            QueryResponse::Alias(end.name.clone())
         }
         ResponseCode::NoError => {
             QueryResponse::Failed(QueryFailure::no_records(limits.negative_ttl(negative_ttl)))

@@ -11,6 +11,7 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hickory_proto::op::{Edns, Message, MessageType, Query};
+use hickory_proto::rr::RecordType;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -49,6 +50,37 @@ impl EncodedQuery {
         let bytes = message.to_vec().map_err(io::Error::other)?;
         Ok(Self { expected: ExpectedResponse { id: message.metadata.id, query }, bytes })
     }
+}
+
+impl EncodedQuery {
+    fn wants_https(&self) -> bool {
+        self.expected.query.query_type() == RecordType::HTTPS
+    }
+
+    /// Whether a message that cannot be read begins as the response to this: with its ID and its question.
+    fn is_echoed_by(&self, message: &[u8]) -> bool {
+        let question = HEAD_BYTES..question_end(&self.bytes);
+        let echoed = message.get(question.clone()).unwrap_or_default();
+        !question.is_empty()
+            && message[..2] == self.bytes[..2]
+            && message[2] & RESPONSE_BIT != 0
+            && echoed.eq_ignore_ascii_case(&self.bytes[question])
+    }
+}
+
+/// Bytes of the head of a message, RFC 1035 §4.1.1.
+const HEAD_BYTES: usize = 12;
+
+/// The QR bit, in the third byte.
+const RESPONSE_BIT: u8 = 0x80;
+
+/// Where the question of a query of ours ends: behind its name, type and class (RFC 1035 §4.1.2).
+fn question_end(query: &[u8]) -> usize {
+    let mut at = HEAD_BYTES;
+    while let Some(length) = query.get(at).filter(|length| **length > 0) {
+        at += 1 + usize::from(*length);
+    }
+    (at + 5).min(query.len())
 }
 
 impl ExpectedResponse {
@@ -147,8 +179,15 @@ impl ServerSocket {
                     return Err(self.fail(error));
                 }
             };
-            // What cannot be read may be forged: it ends nothing.
-            let Ok(message) = Message::from_vec(&buffer[..n]) else { continue };
+            let message = match Message::from_vec(&buffer[..n]) {
+                Ok(message) => message,
+                // RFC 9460 §2.2: a malformed record is no reason to wait for another response.
+                Err(error) if query.wants_https() && query.is_echoed_by(&buffer[..n]) => {
+                    return Err(io::Error::other(format!("its response is malformed: {error}")));
+                }
+                // What cannot be read may be forged: it ends nothing.
+                Err(_) => continue,
+            };
             if query.expected.is(&message) {
                 return Ok(Some(message));
             }

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use stoop::dns::{Resolver, ResolverBuilder};
+use stoop::dns::{HttpsRecord, Resolver, ResolverBuilder};
 use stoop::{
     Client, ClientBuilder, Error, ErrorKind, Phase, Request, Response, Server, ServerHandle,
     StatusCode,
@@ -435,4 +435,31 @@ async fn a_hundred_requests_for_a_name_ask_once() {
         assert_eq!(outcome.unwrap(), 200);
     }
     assert_eq!(names.asked(), 1);
+}
+
+/// RFC 9460: they are read beside the addresses, and do not change where a client connects.
+#[tokio::test]
+async fn https_records_are_read_and_not_connected_by() {
+    let service = DnsAnswer::https_data(1, "", &[(1, b"\x02h2"), (3, &1u16.to_be_bytes())]);
+    let hint = DnsAnswer::https_data(2, "other.test", &[(4, &[127, 0, 0, 99])]);
+    let unusable = DnsAnswer::https_data(3, "x.test", &[(0, &[0, 9]), (9, b"")]);
+    let all = [hint, unusable, service];
+    let records = Records::default()
+        .with("a.test", good().with_https(all, 60))
+        .with("bad.test", good().with_https([vec![0]], 60));
+    let names = Names::with(records).await;
+    let resolver = names.resolver().query_timeout(1_000 * MS).attempts(1).build().unwrap();
+    let found = resolver.https_records("a.test").await.unwrap();
+    let [HttpsRecord::Service(first), HttpsRecord::Service(second)] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!((&*first.target, first.port, &*first.alpn), ("a.test", Some(1), &["h2".into()][..]));
+    assert_eq!((&*second.target, second.priority), ("other.test", 2));
+    assert_eq!(second.ipv4_hints, [Ipv4Addr::new(127, 0, 0, 99)]);
+    let client = Client::builder().resolver(resolver.clone()).build().unwrap();
+    assert_eq!(text(client.get(names.url("a.test")).await).await, "here");
+    // One that is malformed spoils its answer, and no other.
+    let error = resolver.https_records("bad.test").await.unwrap_err();
+    assert!(error.to_string().contains("malformed"), "{error}");
+    assert_eq!(text(client.get(names.url("bad.test")).await).await, "here");
 }
