@@ -49,6 +49,10 @@ pub(crate) enum WorkOptions {
     Resilience(ResilienceOptions),
     /// CPU time of decoding content, by a client and by the libraries of the codings alone
     Decode(CommonOptions),
+    /// A program that depends on the library: crates, and seconds of its build
+    Build(CommonOptions),
+    /// A request with each feature built in and not used, in instructions
+    Features(OutputOptions),
     /// The protocol machines alone, in instructions, which a busy machine does not change
     Proto(OutputOptions),
 }
@@ -64,8 +68,8 @@ impl WorkOptions {
             Self::Internet(options) => &options.common.output,
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
-            Self::Decode(common) => &common.output,
-            Self::Proto(output) => output,
+            Self::Decode(common) | Self::Build(common) => &common.output,
+            Self::Features(output) | Self::Proto(output) => output,
         }
     }
 }

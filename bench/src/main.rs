@@ -20,6 +20,7 @@ mod fetch_lines;
 mod figure;
 mod holder;
 mod http2;
+mod instructions;
 mod load;
 mod participants;
 mod paths;
@@ -95,6 +96,8 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
         WorkOptions::Decode(common) => work::decode::run(&bench, common),
+        WorkOptions::Build(common) => one(work::build::run(&bench, common)),
+        WorkOptions::Features(_) => one(work::features::run(&bench)),
         WorkOptions::Proto(_) => one(work::proto::run(&bench)),
         WorkOptions::Internet(options) => one(work::internet::run(&bench, options)),
     }?;

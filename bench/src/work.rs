@@ -1,8 +1,10 @@
 //! The works, one module each, and the names of their contenders.
 
+pub(crate) mod build;
 pub(crate) mod client;
 pub(crate) mod decode;
 pub(crate) mod fairness;
+pub(crate) mod features;
 pub(crate) mod fetch;
 pub(crate) mod internet;
 pub(crate) mod memory;

@@ -66,8 +66,10 @@ fn cpu_time() -> io::Result<Duration> {
 /// A client whose server, in this process, answers with the encoded content.
 fn client(coding: &'static str, encoded: &[u8]) -> Result<Client, stoop::Error> {
     let encoded: &'static [u8] = encoded.to_vec().leak();
-    let answer =
-        move |_: Request| Response::from_bytes(encoded).with_field("content-encoding", coding);
+    let answer = move |_: Request| {
+        let response = Response::from_bytes(encoded).with_field("content-encoding", coding);
+        response.map_err(stoop::Error::from)
+    };
     let mut limits = stoop::ClientLimits::default();
     limits.decoded_bytes_max = BOUND_BYTES;
     Client::builder().limits(limits).handler(answer).build()

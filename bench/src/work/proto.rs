@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::bench::Bench;
 use crate::figure::{Figure, Limit};
-use crate::process;
+use crate::instructions;
 use crate::program::{self, Program};
 use crate::report::{Report, Subject};
 use crate::series::{Metric, Sample, Series, metric};
@@ -47,7 +47,10 @@ pub(crate) fn run(bench: &Bench) -> Result<Report> {
     for (name, bytes) in cases(&program)? {
         eprintln!("counting {name}");
         let count = |program: &Program| -> Result<f64> {
-            let count = |times| count(&valgrind, program, &name, times, bench.directory());
+            let count = |times: u64| {
+                let arguments = [name.as_str(), &times.to_string()];
+                instructions::count(&valgrind, &program.path, &arguments, bench.directory())
+            };
             Ok((count(MANY_REPETITIONS)? - count(FEW_REPETITIONS)?) as f64
                 / (MANY_REPETITIONS - FEW_REPETITIONS) as f64)
         };
@@ -87,31 +90,6 @@ fn cases(program: &Program) -> Result<Vec<(String, f64)>> {
     };
     let cases: Option<Vec<_>> = text.lines().map(case).collect();
     cases.filter(|cases| !cases.is_empty()).context("stoop-bench-proto lists no cases")
-}
-
-fn count(
-    valgrind: &Path,
-    program: &Program,
-    case: &str,
-    repetitions: u64,
-    directory: &Path,
-) -> Result<u64> {
-    let mut command = Command::new(valgrind);
-    command
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(&program.path)
-        .args([case, &repetitions.to_string()])
-        .current_dir(directory);
-    let output = process::output(&mut command).context("valgrind")?;
-    let printed = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "valgrind of {case} failed: {printed}");
-    collected(&printed).with_context(|| format!("valgrind does not say what it counted: {printed}"))
-}
-
-/// The count in `==PID== Collected : N`.
-fn collected(printed: &str) -> Option<u64> {
-    let line = printed.lines().find_map(|line| line.split_once("Collected :"))?;
-    line.1.trim().parse().ok()
 }
 
 /// The newest counts in the changelog: rows `| name | N |` below the heading of a release, or of the
@@ -161,11 +139,5 @@ mod tests {
                          \n## 0.0.1\n\n| a | 7 |\n";
         let released = released(changelog);
         assert_eq!((released["a"], released["b"], released.len()), (1234.0, 5.0, 2));
-    }
-
-    #[test]
-    fn the_count_of_valgrind_is_found() {
-        assert_eq!(collected("==1== Events    : Ir\n==1== Collected : 123\n==1== \n"), Some(123));
-        assert_eq!(collected("nothing"), None);
     }
 }

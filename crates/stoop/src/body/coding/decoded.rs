@@ -7,18 +7,10 @@ use bytes::{Buf, Bytes};
 use stoop_proto::Fields;
 
 use super::ContentCoding;
-use super::decoder::Decoder;
+use super::buffer::DecodeBuffer;
+use super::decoder::{Decoder, Step};
 use crate::body::{Body, Incoming};
 use crate::error::{Error, ErrorKind, Phase};
-
-/// The most that is decoded in one step.
-const PIECE_BYTES_MAX: usize = 32 * 1024;
-
-/// The least room for a step.
-const PIECE_BYTES_MIN: usize = 1024;
-
-/// What text is compressed to, about: room for that much is made.
-const USUAL_RATIO: usize = 4;
 
 /// Output for which the ratio is of no interest.
 const RATIO_GRACE_BYTES: u64 = 16 * 1024 * 1024;
@@ -42,7 +34,6 @@ pub(crate) fn decode(content: Body, codings: &[ContentCoding], limits: DecodeLim
             has_more: false,
             has_ended: false,
             output: 0,
-            scratch: Vec::new(),
             limits,
         })
     })
@@ -63,23 +54,21 @@ struct Decoded {
     has_ended: bool,
     /// Bytes that were decoded.
     output: u64,
-    /// Room for what is only looked at.
-    scratch: Vec<u8>,
     limits: DecodeLimits,
 }
 
 impl Decoded {
-    /// Decodes the next piece into `output`, which is empty. Ready with false at the end.
+    /// Decodes the next piece, whose length it returns, into `output`. Ready with 0 at the end.
     fn poll_decode(
         &mut self,
         cx: &mut Context<'_>,
-        output: &mut Vec<u8>,
-    ) -> Poll<Result<bool, Error>> {
+        output: &mut DecodeBuffer,
+    ) -> Poll<Result<usize, Error>> {
         if self.has_ended {
-            return Poll::Ready(Ok(false));
+            return Poll::Ready(Ok(0));
         }
         let decoded = ready!(self.poll_step(cx, output));
-        self.has_ended = !matches!(decoded, Ok(true));
+        self.has_ended = !matches!(decoded, Ok(1..));
         if self.has_ended {
             (self.input, self.decoder) = (Bytes::new(), None);
         }
@@ -89,9 +78,9 @@ impl Decoded {
     fn poll_step(
         &mut self,
         cx: &mut Context<'_>,
-        output: &mut Vec<u8>,
-    ) -> Poll<Result<bool, Error>> {
-        while output.is_empty() {
+        output: &mut DecodeBuffer,
+    ) -> Poll<Result<usize, Error>> {
+        loop {
             if self.input.is_empty() && !self.has_more {
                 match ready!(self.inner.poll_chunk(cx)) {
                     Some(piece) => {
@@ -109,25 +98,26 @@ impl Decoded {
                     Err(error) => return Poll::Ready(Err(self.malformed(&error))),
                 },
             };
-            let room = self.input.len().saturating_mul(USUAL_RATIO);
-            output.reserve_exact(room.clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX));
-            let taken = match decoder.decode(&self.input, output) {
-                Ok(taken) => taken,
+            let room = output.bytes_mut();
+            let Step { taken, made } = match decoder.decode(&self.input, room) {
+                Ok(step) => step,
                 Err(error) => return Poll::Ready(Err(self.malformed(&error))),
             };
-            if taken == 0 && output.is_empty() && !self.input.is_empty() {
+            if (taken, made) == (0, 0) && !self.input.is_empty() {
                 return Poll::Ready(Err(self.malformed(&"it does not go on")));
             }
+            self.has_more = made == room.len();
             self.input.advance(taken);
-            self.has_more = output.len() == output.capacity();
+            if made > 0 {
+                self.output += made as u64;
+                return Poll::Ready(self.check().map(|()| made));
+            }
         }
-        self.output += output.len() as u64;
-        Poll::Ready(self.check().map(|()| true))
     }
 
-    fn end(&self) -> Result<bool, Error> {
+    fn end(&self) -> Result<usize, Error> {
         match self.decoder.as_ref().is_none_or(Decoder::is_complete) {
-            true => Ok(false),
+            true => Ok(0),
             false => Err(self.malformed(&"the content ends before it does")),
         }
     }
@@ -158,11 +148,11 @@ impl Decoded {
 
 impl Incoming for Decoded {
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
-        let mut output = Vec::new();
+        let mut output = DecodeBuffer::take();
         let decoded = ready!(self.poll_decode(cx, &mut output));
         Poll::Ready(match decoded {
-            Ok(true) => Some(Ok(output.into())),
-            Ok(false) => None,
+            Ok(0) => None,
+            Ok(len) => Some(Ok(output.into_bytes(len))),
             Err(error) => Some(Err(error)),
         })
     }
@@ -172,17 +162,11 @@ impl Incoming for Decoded {
         cx: &mut Context<'_>,
         look: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<(), Error>> {
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut output = DecodeBuffer::take();
         loop {
-            scratch.clear();
-            match self.poll_decode(cx, &mut scratch) {
-                Poll::Ready(Ok(true)) => look(&scratch),
-                Poll::Ready(Ok(false)) => return Poll::Ready(Ok(())),
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    self.scratch = scratch;
-                    return Poll::Pending;
-                }
+            match ready!(self.poll_decode(cx, &mut output))? {
+                0 => return Poll::Ready(Ok(())),
+                len => look(&output.bytes_mut()[..len]),
             }
         }
     }

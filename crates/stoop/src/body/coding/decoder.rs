@@ -14,6 +14,20 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 /// The window of gzip, as a power of two: RFC 1952 has no other.
 const GZIP_WINDOW_LOG: u8 = 15;
 
+/// What a step took of its input, and made of it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Step {
+    pub(super) taken: usize,
+    pub(super) made: usize,
+}
+
+impl Step {
+    /// All of the input, of which nothing is made.
+    fn ignoring(input: &[u8]) -> Self {
+        Self { taken: input.len(), made: 0 }
+    }
+}
+
 /// Decodes one coding.
 pub(super) enum Decoder {
     Gzip(Gzip),
@@ -32,9 +46,9 @@ impl Decoder {
         })
     }
 
-    /// Decodes from `input` into the free capacity of `output`, and returns how much of the input it took. With
-    /// capacity left, all of it was taken, and all that can be decoded of it was.
-    pub(super) fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    /// Decodes from `input` into `output`. With room left there, all of the input was taken, and all that can be
+    /// decoded of it was.
+    pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
         match self {
             Self::Gzip(gzip) => gzip.decode(input, output),
             Self::Deflate(deflate) => deflate.decode(input, output),
@@ -54,24 +68,22 @@ impl Decoder {
     }
 }
 
-/// Inflates as much as there is room for, and returns how much input that took, and whether the stream has ended.
-fn inflate(
-    inflate: &mut Decompress,
-    input: &[u8],
-    output: &mut Vec<u8>,
-) -> io::Result<(usize, bool)> {
-    let mut taken = 0;
+/// Inflates as much as there is room for, and returns whether the stream has ended, too.
+fn inflate(inflate: &mut Decompress, input: &[u8], output: &mut [u8]) -> io::Result<(Step, bool)> {
+    let mut all = Step::default();
     loop {
-        let (before_in, before_out) = (inflate.total_in(), output.len());
-        let rest = input.get(taken..).unwrap_or_default();
-        let status = inflate.decompress_vec(rest, output, FlushDecompress::None)?;
-        let step = (inflate.total_in() - before_in) as usize;
-        taken += step;
+        let (before_in, before_out) = (inflate.total_in(), inflate.total_out());
+        let rest = input.get(all.taken..).unwrap_or_default();
+        let room = output.get_mut(all.made..).unwrap_or_default();
+        let status = inflate.decompress(rest, room, FlushDecompress::None)?;
+        let taken = (inflate.total_in() - before_in) as usize;
+        let made = (inflate.total_out() - before_out) as usize;
+        (all.taken, all.made) = (all.taken + taken, all.made + made);
         if status == Status::StreamEnd {
-            return Ok((taken, true));
+            return Ok((all, true));
         }
-        if output.len() == output.capacity() || (step == 0 && output.len() == before_out) {
-            return Ok((taken, false));
+        if all.made == output.len() || (taken, made) == (0, 0) {
+            return Ok((all, false));
         }
     }
 }
@@ -84,32 +96,36 @@ pub(super) struct Gzip {
 }
 
 impl Gzip {
-    fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
         /// The first byte of a member.
         const ID1: u8 = 0x1f;
-        let mut taken = 0;
-        while let Some(first) = input.get(taken) {
+        let mut all = Step::default();
+        while let Some(first) = input.get(all.taken) {
             if self.member.is_none() && self.has_member && *first != ID1 {
-                return Ok(input.len());
+                return Ok(Step { taken: input.len(), ..all });
             }
-            let member = self.member.get_or_insert_with(|| Decompress::new_gzip(GZIP_WINDOW_LOG));
-            self.has_member = true;
-            let (step, has_ended) = inflate(member, &input[taken..], output)?;
-            taken += step;
-            if has_ended {
-                self.member = None;
-            }
-            if output.len() == output.capacity() {
-                return Ok(taken);
+            self.step(&input[all.taken..], output, &mut all)?;
+            if all.made == output.len() {
+                return Ok(all);
             }
         }
         // What the last step had no room for.
-        if let Some(member) = &mut self.member
-            && inflate(member, &[], output)?.1
-        {
+        if self.member.is_some() {
+            self.step(&[], output, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// Decodes of one member, and adds to `all`.
+    fn step(&mut self, input: &[u8], output: &mut [u8], all: &mut Step) -> io::Result<()> {
+        let member = self.member.get_or_insert_with(|| Decompress::new_gzip(GZIP_WINDOW_LOG));
+        self.has_member = true;
+        let (step, has_ended) = inflate(member, input, &mut output[all.made..])?;
+        (all.taken, all.made) = (all.taken + step.taken, all.made + step.made);
+        if has_ended {
             self.member = None;
         }
-        Ok(taken)
+        Ok(())
     }
 }
 
@@ -122,28 +138,31 @@ pub(super) struct Deflate {
 }
 
 impl Deflate {
-    fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
         if self.has_ended {
-            return Ok(input.len());
+            return Ok(Step::ignoring(input));
         }
+        let mut made = 0;
         if self.inflate.is_none() {
             let Some(first) = self.first else {
                 self.first = input.first().copied();
-                return Ok(input.len().min(1));
+                return Ok(Step { taken: input.len().min(1), made });
             };
-            let Some(second) = input.first() else { return Ok(0) };
+            let Some(second) = input.first() else { return Ok(Step::default()) };
             // RFC 1950 §2.2: the method is 8, and both bytes as a number are a multiple of 31.
             let has_header =
                 first & 0xf == 8 && u16::from_be_bytes([first, *second]).is_multiple_of(31);
             let mut decompress = Decompress::new(has_header);
-            self.has_ended = inflate(&mut decompress, &[first], output)?.1;
+            let (step, has_ended) = inflate(&mut decompress, &[first], output)?;
+            (made, self.has_ended) = (step.made, has_ended);
             self.inflate = Some(decompress);
         }
-        let Some(decompress) = &mut self.inflate else { return Ok(input.len()) };
-        let (taken, has_ended) = inflate(decompress, input, output)?;
+        let Some(decompress) = &mut self.inflate else { return Ok(Step::ignoring(input)) };
+        let (step, has_ended) = inflate(decompress, input, &mut output[made..])?;
         self.has_ended |= has_ended;
         // As with gzip, what follows is ignored.
-        Ok(if has_ended { input.len() } else { taken })
+        let taken = if has_ended { input.len() } else { step.taken };
+        Ok(Step { taken, made: made + step.made })
     }
 }
 
@@ -161,32 +180,29 @@ impl Brotli {
         Self { state, total: 0, has_ended: false }
     }
 
-    fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
         if self.has_ended {
-            return Ok(input.len());
+            return Ok(Step::ignoring(input));
         }
-        let start = output.len();
-        output.resize(output.capacity(), 0);
-        let (mut left, mut taken) = (input.len(), 0);
-        let (mut room, mut end) = (output.len() - start, start);
+        let mut step = Step::default();
+        let (mut left, mut room) = (input.len(), output.len());
         let result = BrotliDecompressStream(
             &mut left,
-            &mut taken,
+            &mut step.taken,
             input,
             &mut room,
-            &mut end,
+            &mut step.made,
             output,
             &mut self.total,
             &mut self.state,
         );
-        output.truncate(end);
         match result {
             BrotliResult::ResultSuccess => {
                 self.has_ended = true;
-                Ok(input.len())
+                Ok(Step { taken: input.len(), ..step })
             }
             BrotliResult::ResultFailure => Err(io::Error::other("malformed brotli")),
-            BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => Ok(taken),
+            BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => Ok(step),
         }
     }
 }
@@ -204,18 +220,20 @@ impl Zstd {
         Ok(Self { decoder, is_complete: false })
     }
 
-    fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> io::Result<usize> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
         let mut from = InBuffer::around(input);
+        let mut made = 0;
         loop {
-            let (start, before) = (output.len(), from.pos());
+            let (start, before) = (made, from.pos());
             if from.pos() == input.len() && self.is_complete {
-                return Ok(from.pos());
+                return Ok(Step { taken: from.pos(), made });
             }
             let mut to = OutBuffer::around_pos(&mut *output, start);
             self.is_complete = self.decoder.run(&mut from, &mut to)? == 0;
-            let has_moved = from.pos() > before || output.len() > start;
-            if output.len() == output.capacity() || !has_moved {
-                return Ok(from.pos());
+            made = to.pos();
+            let has_moved = from.pos() > before || made > start;
+            if made == output.len() || !has_moved {
+                return Ok(Step { taken: from.pos(), made });
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Content codings (RFC 9110 §8.4.1): content of responses is decoded as it is read, content of requests
 //! encoded as it is sent. The codings themselves are libraries; what is here bounds and drives them.
 
+mod buffer;
 mod decoded;
 mod decoder;
 mod encoded;
