@@ -170,8 +170,12 @@ impl<S: Readiness> Transport for Socket<S> {
         0
     }
 
+    /// Of a Unix socket it is not known: there the kernel counts what the peer has not read, and more.
     #[cfg(target_os = "linux")]
     fn unacknowledged(&self) -> usize {
+        if self.peer == PeerAddress::Unix {
+            return 0;
+        }
         let mut bytes: libc::c_int = 0;
         let fd = self.stream.as_fd().as_raw_fd();
         // SAFETY: the descriptor is open as long as the stream is, and TIOCOUTQ writes one int.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cookie_store::{CookieStore, RawCookie};
+use cookie_store::{Cookie, CookieStore, RawCookie};
 use url::Url;
 
 use crate::error::{Error, ErrorKind, Phase};
@@ -145,22 +145,47 @@ impl CookieJar {
         let mut store = self.store();
         let domain = domain.filter(|domain| !domain.is_empty());
         let of_domain = domain.as_deref().unwrap_or(host);
-        let (mut all, mut same, mut is_known) = (0, 0, false);
-        for kept in store.iter_any() {
-            all += 1;
-            if kept.domain.as_cow().is_some_and(|kept| kept == of_domain) {
-                same += 1;
-                is_known |= kept.name() == cookie.name();
+        let made = Cookie::try_from_raw_cookie(&cookie, url).ok()?.into_owned();
+        if !has_room(&store, &made, of_domain) {
+            remove_expired(&mut store);
+            if !has_room(&store, &made, of_domain) {
+                return None;
             }
         }
-        if !is_known && (all >= COOKIES_MAX || same >= DOMAIN_COOKIES_MAX) {
-            return None;
-        }
-        store.insert_raw(&cookie, url).ok().map(drop)
+        store.insert(made, url).ok().map(drop)
     }
 
     fn store(&self) -> MutexGuard<'_, CookieStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether there is room for a cookie: it takes the place of another, or there are few enough, in all and of its domain.
+fn has_room(store: &CookieStore, cookie: &Cookie<'_>, of_domain: &str) -> bool {
+    let (mut all, mut same) = (0, 0);
+    for kept in store.iter_any() {
+        all += 1;
+        if kept.domain.as_cow().is_some_and(|kept| kept == of_domain) {
+            same += 1;
+            if kept.name() == cookie.name() && kept.path == cookie.path {
+                return true;
+            }
+        }
+    }
+    all < COOKIES_MAX && same < DOMAIN_COOKIES_MAX
+}
+
+/// RFC 6265 §5.3: expired cookies are the first that make room.
+fn remove_expired(store: &mut CookieStore) {
+    let expired = store.iter_any().filter(|cookie| cookie.is_expired());
+    let expired: Vec<_> = expired
+        .filter_map(|cookie| {
+            let domain = cookie.domain.as_cow()?.into_owned();
+            Some((domain, cookie.path.to_string(), cookie.name().to_owned()))
+        })
+        .collect();
+    for (domain, path, name) in expired {
+        store.remove(&domain, &path, &name);
     }
 }
 
@@ -272,5 +297,31 @@ mod tests {
         assert_eq!(loaded.len(), 2);
         assert_eq!(loaded.get("http://shop.com/p").unwrap().as_deref(), Some("a=1"));
         assert!(CookieJar::load(&b"no json\n"[..]).is_err());
+    }
+
+    #[test]
+    fn a_cookie_of_another_path_is_another_cookie() {
+        let jar = CookieJar::new();
+        let mut kept = 0;
+        for number in 0..DOMAIN_COOKIES_MAX + 20 {
+            kept +=
+                usize::from(jar.add(&format!("a=1; Path=/p{number}"), "http://a.test/").is_ok());
+        }
+        assert_eq!((kept, jar.len()), (DOMAIN_COOKIES_MAX, DOMAIN_COOKIES_MAX));
+        // It takes the place of the one that is there.
+        assert!(jar.add("a=2; Path=/p7", "http://a.test/").is_ok());
+        assert_eq!(jar.get("http://a.test/p7").unwrap().as_deref(), Some("a=2"));
+    }
+
+    #[test]
+    fn expired_cookies_make_room() {
+        let jar = CookieJar::new();
+        for number in 0..DOMAIN_COOKIES_MAX {
+            jar.add(&format!("c{number}=1; Max-Age=1"), "http://a.test/").unwrap();
+        }
+        assert!(jar.add("login=1", "http://a.test/").is_err());
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        assert!(jar.add("login=1", "http://a.test/").is_ok());
+        assert_eq!(jar.len(), 1);
     }
 }

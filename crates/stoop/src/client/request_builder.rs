@@ -138,7 +138,7 @@ impl RequestBuilder {
         let (user, password) = (user.into(), password.into());
         self.step(|request| {
             let credentials =
-                crate::request::digest::DigestCredentials { user, password, is_used: false };
+                crate::request::digest::DigestCredentials { user, password, answered: 0 };
             request.parts.digest = Some(Box::new(credentials));
             Ok(())
         })

@@ -155,8 +155,9 @@ fn may_pass(status: StatusCode) -> bool {
 /// How long a Retry-After says to wait from `now`: seconds, or a date (RFC 9110 §10.2.3).
 fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Some(Duration::from_secs(seconds.into()));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // What does not fit is longer than any request waits.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let at = UNIX_EPOCH + Duration::from_secs(crate::imf_date::parse(text)?);
     Some(at.duration_since(now).unwrap_or_default())
@@ -194,7 +195,9 @@ mod tests {
             ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
             ("-1", None),
             ("soon", None),
-            ("99999999999", None),
+            ("99999999999", Some(99_999_999_999)),
+            ("1000000000000000000000000000000", Some(u64::MAX)),
+            ("", None),
         ] {
             let wait = retry_after(value.as_bytes(), now).map(|wait| wait.as_secs());
             assert_eq!(wait, seconds, "{value}");

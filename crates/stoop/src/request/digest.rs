@@ -11,8 +11,9 @@ use stoop_proto::Fields;
 pub(crate) struct DigestCredentials {
     pub(crate) user: String,
     pub(crate) password: String,
-    /// A challenge was answered: another means that the server does not accept them, or that its nonce is stale.
-    pub(crate) is_used: bool,
+    /// Challenges that were answered: a second one means that the server does not accept them, or that its nonce is
+    /// stale.
+    pub(crate) answered: u32,
 }
 
 impl DigestCredentials {
@@ -26,9 +27,11 @@ impl DigestCredentials {
         content: Option<&[u8]>,
     ) -> Option<String> {
         let mut challenge = strongest(fields)?;
-        if std::mem::replace(&mut self.is_used, true) && !challenge.stale {
+        let may_answer = self.answered == 0 || challenge.stale;
+        if !may_answer || self.answered >= ANSWERS_MAX {
             return None;
         }
+        self.answered += 1;
         match &mut challenge.qop {
             // The integrity of content is TLS's to protect; where the server insists, it has to be known.
             Some(offered) if offered.contains(&Qop::AUTH) => *offered = vec![Qop::AUTH],
@@ -42,10 +45,14 @@ impl DigestCredentials {
     }
 }
 
-/// The challenge with the strongest hash (RFC 7616 §3.7).
+/// Challenges that are answered for one request: the first, and one because its nonce has become stale.
+const ANSWERS_MAX: u32 = 2;
+
+/// The challenge with the strongest hash (RFC 7616 §3.7). All of one is ASCII but for what stands in quotes, which
+/// the parser takes for ASCII too.
 fn strongest(fields: &Fields) -> Option<WwwAuthenticateHeader> {
     let challenges = fields.all("www-authenticate").filter_map(|value| {
-        let text = std::str::from_utf8(value).ok()?;
+        let text = std::str::from_utf8(value).ok().filter(|text| text.is_ascii())?;
         let (scheme, rest) = text.trim_start().split_once([' ', '\t'])?;
         scheme.eq_ignore_ascii_case("digest").then(|| digest_auth::parse(rest).ok())?
     });
@@ -69,7 +76,7 @@ mod tests {
 
     fn credentials() -> DigestCredentials {
         let (user, password) = ("Mufasa".to_owned(), "CircleOfLife".to_owned());
-        DigestCredentials { user, password, is_used: false }
+        DigestCredentials { user, password, answered: 0 }
     }
 
     fn challenged(challenges: &[&str]) -> Fields {
@@ -114,7 +121,10 @@ mod tests {
         let stale = challenged(&["Digest realm=\"r\", nonce=\"m\", stale=TRUE"]);
         let mut answer = |fields| credentials.answer(fields, &Method::GET, "/", None).is_some();
         assert!(answer(&fresh) && !answer(&fresh) && answer(&stale));
-        for none in ["Basic realm=\"r\"", "Digest", "Digest realm=\"r\"", ""] {
+        assert!(!answer(&stale), "it was answered without end");
+        // The parser panicked at the last.
+        let broken = "Digest realm=\"\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\", nonce=\"n\"";
+        for none in ["Basic realm=\"r\"", "Digest", "Digest realm=\"r\"", "", broken] {
             assert!(
                 self::credentials().answer(&challenged(&[none]), &Method::GET, "/", None).is_none()
             );

@@ -16,7 +16,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 
-use super::kit::{URL, answered_once, scripted_by};
+use super::kit::{URL, scripted_by};
 
 type Lines = Arc<Mutex<Vec<String>>>;
 
@@ -283,19 +283,28 @@ fn requests_failures_and_bytes_are_counted() {
     let figures = Figures::default();
     metrics::with_local_recorder(&figures, || {
         block_on(async {
-            let client = Client::builder().handler(|_: Request| "hello").build().unwrap();
+            let counted = || Client::builder().metrics(true);
+            let client = counted().handler(|_: Request| "hello").build().unwrap();
             for _ in 0..3 {
                 client.get(URL).await.unwrap().text().await.unwrap();
             }
-            let broken = answered_once("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort");
+            let broken = scripted_by(counted(), |mut peer| async move {
+                peer.head().await;
+                peer.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort").await;
+            });
             assert!(broken.get(URL).await.unwrap().text().await.is_err());
             assert!(
-                Client::new()
+                counted()
+                    .build()
+                    .unwrap()
                     .get("http://127.0.0.1:1/")
                     .timeout(Duration::from_secs(5))
                     .await
                     .is_err()
             );
+            // A client that is not asked to counts nothing.
+            let silent = Client::builder().handler(|_: Request| "hello").build().unwrap();
+            silent.get(URL).await.unwrap().text().await.unwrap();
         });
     });
     let figures = figures.0.lock().unwrap().clone();

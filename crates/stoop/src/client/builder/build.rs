@@ -98,6 +98,9 @@ impl ClientBuilder {
         }
         limits.time.connect = self.connect_timeout.or(limits.time.connect);
         let pool = Pool::new(limits.pool.clone());
+        let observers = Observers::new(self.observers);
+        #[cfg(feature = "metrics")]
+        let observers = observers.counted(self.are_counted);
         Ok(Client(Arc::new(ClientShared {
             connector,
             pool,
@@ -115,7 +118,7 @@ impl ClientBuilder {
             #[cfg(feature = "compression")]
             decodes: self.decodes,
             base_url,
-            observers: Observers::new(self.observers),
+            observers,
             allow_private: self.allow_private,
             middleware: self.middleware,
         })))

@@ -23,7 +23,10 @@ use parser::{EventParser, TooLarge};
 /// How long to wait before reconnecting, if neither the server nor the caller says so.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// The longest delay that repeated failures lead to.
+/// The least delay that a server may ask for: by none it would be asked without end.
+const RETRY_MIN: Duration = Duration::from_millis(100);
+
+/// The longest delay that a server may ask for, and that repeated failures lead to.
 const RETRY_MAX: Duration = Duration::from_secs(60);
 
 /// The default of [`EventSource::event_bytes_max`].
@@ -241,7 +244,8 @@ impl EventSource {
         if !repeats || is_futile || self.failures >= self.reconnects_max {
             return Some(error);
         }
-        let delay = self.parser.retry.unwrap_or(self.retry);
+        let of_server = self.parser.retry.map(|retry| retry.clamp(RETRY_MIN, RETRY_MAX));
+        let delay = of_server.unwrap_or(self.retry);
         let doubled = delay.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures += 1;
         self.state = State::Waiting(Box::pin(sleep(doubled.min(RETRY_MAX.max(delay)))));

@@ -26,8 +26,10 @@ pub(super) struct EventParser {
     has_begun: bool,
     event: String,
     data: String,
-    /// The id of the last event that had one, and of those that follow it.
+    /// The id of the last event that was given out, or ended without data.
     pub(super) id: String,
+    /// The id that the event has which was begun, if it has one of its own.
+    next_id: Option<String>,
     /// What the stream says of reconnecting.
     pub(super) retry: Option<Duration>,
 }
@@ -102,7 +104,7 @@ impl EventParser {
                 self.data.push('\n');
             }
             b"id" if !value.contains(&0) => {
-                self.id = String::from_utf8_lossy(value).into_owned();
+                self.next_id = Some(String::from_utf8_lossy(value).into_owned());
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 let text = std::str::from_utf8(value).unwrap_or_default();
@@ -115,6 +117,10 @@ impl EventParser {
     }
 
     fn dispatch(&mut self) -> Option<ServerEvent> {
+        // An event that is cut off has not come: it is asked for again.
+        if let Some(id) = self.next_id.take() {
+            self.id = id;
+        }
         let (mut data, event) = (std::mem::take(&mut self.data), std::mem::take(&mut self.event));
         // Every line of data has added a line end, of which the last is not part of it.
         data.pop()?;
@@ -142,6 +148,16 @@ mod tests {
 
     fn event(event: &str, data: &str, id: &str) -> (String, String, String) {
         (event.to_owned(), data.to_owned(), id.to_owned())
+    }
+
+    #[test]
+    fn the_id_of_an_event_that_was_cut_off_is_not_that_of_the_last_one() {
+        let mut parser = EventParser::default();
+        let mut piece = Bytes::from_static(b"id: 1\ndata: one\n\nid: 2\ndata: tw");
+        assert_eq!(parser.next_event(&mut piece, 100).unwrap().unwrap().id, "1");
+        assert_eq!(parser.next_event(&mut piece, 100), Ok(None));
+        parser.restart();
+        assert_eq!(parser.id, "1");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use stoop_io::{FillResult, Transport, now};
 use stoop_proto::{BodySize, CloseReason, Fields, RequestHead, ResponseHead, h1};
@@ -20,6 +21,10 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, ClientTime, after};
 use crate::upgrade::Upgraded;
 
+/// The last pause of the wait for a reset, after one that is half as long and so on: half a second in all, a long
+/// round trip.
+const REFUSAL_PAUSE_MAX: Duration = Duration::from_millis(256);
+
 /// An exchange under way.
 pub(crate) struct Http1Exchange {
     pub(super) lease: Lease,
@@ -27,6 +32,8 @@ pub(crate) struct Http1Exchange {
     pub(super) limits: Arc<ClientLimits>,
     deadlines: Deadlines,
     received_any: bool,
+    /// It failed, and the server may not have received the request.
+    is_doubtful: bool,
     /// No content follows any more. The request may still be on its way.
     pub(super) ended: bool,
     pub(super) trailers: Option<Box<Fields>>,
@@ -65,8 +72,8 @@ impl Http1Exchange {
             }
             upload.body = Some(body);
         }
-        let (received_any, ended, trailers) = (false, false, None);
-        Ok(Self { lease, upload, limits, deadlines, received_any, ended, trailers })
+        let (received_any, is_doubtful, ended, trailers) = (false, false, false, None);
+        Ok(Self { lease, upload, limits, deadlines, received_any, is_doubtful, ended, trailers })
     }
 
     /// Whether a byte of the response has come: then the request was processed, or may have been.
@@ -223,15 +230,36 @@ impl Http1Exchange {
         }
     }
 
-    /// The server ended its direction without a response. What its kernel had not received by then, the
-    /// server cannot have processed: the segment that says so acknowledges all that had come before.
+    /// The server ended its direction without a response. The segment that says so acknowledges all that had come
+    /// before it: it may not have received the request.
     fn closed(&mut self, error: Error) -> Error {
-        let http1 = self.lease.connection().filter(|_| !self.received_any);
-        let came = http1.is_none_or(|http1| {
-            http1.unacknowledged_from.is_none_or(|from| http1.wire.has_arrived() > from)
-        });
-        let error = self.explain(error);
-        if came { error } else { error.unprocessed() }
+        self.is_doubtful = !self.received_any && self.is_unacknowledged();
+        self.explain(error)
+    }
+
+    /// Whether the server's kernel has acknowledged nothing of the request.
+    fn is_unacknowledged(&self) -> bool {
+        self.lease.connection().is_some_and(|http1| {
+            http1.unacknowledged_from.is_some_and(|from| http1.wire.has_arrived() <= from)
+        })
+    }
+
+    /// Whether the server had closed the connection when the request came, so that it cannot have processed it:
+    /// its kernel answers by a reset, and acknowledges nothing. A server that has ended its own direction alone
+    /// acknowledges what comes, and may process it. Waits a moment for the one or the other.
+    pub(crate) async fn was_refused(&mut self) -> bool {
+        let mut pause = Duration::from_millis(1);
+        while self.is_doubtful && self.is_unacknowledged() {
+            if self.lease.connection().is_some_and(|http1| http1.wire.io.has_failed()) {
+                return true;
+            }
+            if pause > REFUSAL_PAUSE_MAX {
+                return false;
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        false
     }
 
     /// That sending failed tells more than the silence that followed it.
@@ -269,7 +297,9 @@ impl Http1Exchange {
             error = error.with_peer(http1.wire.io.peer());
             error = self.deadlines.explain(error, http1.since, http1.attempt);
         }
-        self.lease.release();
+        if !self.is_doubtful {
+            self.lease.release();
+        }
         error
     }
 

@@ -19,12 +19,20 @@ pub(crate) type Observer = Box<dyn Fn(u64, &ClientEvent<'_>) + Send + Sync>;
 pub(crate) struct Observers {
     all: Option<Arc<[Observer]>>,
     next: AtomicU64,
+    /// Whether requests are counted by the `metrics` façade.
+    #[cfg(feature = "metrics")]
+    are_counted: bool,
 }
 
 impl Observers {
     pub(crate) fn new(all: Vec<Observer>) -> Self {
         let all = (!all.is_empty()).then(|| all.into());
-        Self { all, next: AtomicU64::new(0) }
+        Self { all, ..Self::default() }
+    }
+
+    #[cfg(feature = "metrics")]
+    pub(crate) fn counted(self, are_counted: bool) -> Self {
+        Self { are_counted, ..self }
     }
 }
 
@@ -34,8 +42,9 @@ pub(crate) struct RequestObserver {
     id: u64,
     #[cfg(feature = "tracing")]
     span: tracing::Span,
+    /// The method by which it is counted, if it is.
     #[cfg(feature = "metrics")]
-    method: http::Method,
+    counted: Option<http::Method>,
 }
 
 impl RequestObserver {
@@ -52,7 +61,7 @@ impl RequestObserver {
             #[cfg(feature = "tracing")]
             span: trace::span(request),
             #[cfg(feature = "metrics")]
-            method: request.method().clone(),
+            counted: observers.are_counted.then(|| request.method().clone()),
         }
     }
 
@@ -64,7 +73,7 @@ impl RequestObserver {
             #[cfg(feature = "tracing")]
             span: self.span.clone(),
             #[cfg(feature = "metrics")]
-            method: self.method.clone(),
+            counted: self.counted.clone(),
         }
     }
 
@@ -77,7 +86,9 @@ impl RequestObserver {
         #[cfg(feature = "tracing")]
         trace::tell(&self.span, event);
         #[cfg(feature = "metrics")]
-        metrics::tell(&self.method, event);
+        if let Some(method) = &self.counted {
+            metrics::tell(method, event);
+        }
     }
 
     /// Whether what happens is told at all.
@@ -86,7 +97,11 @@ impl RequestObserver {
         if !self.span.is_disabled() {
             return true;
         }
-        cfg!(feature = "metrics") || self.observers.is_some()
+        #[cfg(feature = "metrics")]
+        if self.counted.is_some() {
+            return true;
+        }
+        self.observers.is_some()
     }
 
     /// Tells of an error that ends the request, and returns it.
@@ -95,10 +110,13 @@ impl RequestObserver {
         error
     }
 
-    /// Sends the place in its trace with the request, and returns the span that it is sent in.
+    /// Sends the place in its trace with the request, and returns the span that it is sent in, if there is one.
     #[cfg(feature = "tracing")]
-    pub(crate) fn propagate(&self, request: &mut Request) -> tracing::Span {
+    pub(crate) fn propagate(&self, request: &mut Request) -> Option<tracing::Span> {
+        if self.span.is_disabled() {
+            return None;
+        }
         trace::propagate(&self.span, request);
-        self.span.clone()
+        Some(self.span.clone())
     }
 }

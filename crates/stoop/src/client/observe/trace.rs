@@ -104,7 +104,7 @@ pub(super) fn span(request: &Request) -> Span {
 
 /// Sends the place in its trace with a request that has none.
 pub(crate) fn propagate(span: &Span, request: &mut Request) {
-    if span.is_disabled() || request.field("traceparent").is_some() {
+    if request.field("traceparent").is_some() {
         return;
     }
     let parent = request.extensions().get::<TraceParent>().copied();

@@ -39,7 +39,7 @@ use crate::upgrade::Upgraded;
 use crate::versions::Versions;
 
 #[cfg(feature = "tracing")]
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use acquire::{Acquired, Carrier};
 use repeat::{Failed, Tries};
@@ -57,19 +57,31 @@ pub(crate) fn send<'a>(
 }
 
 /// The same, told to an observer that knows of it already.
+#[cfg(not(feature = "tracing"))]
 pub(crate) fn send_observed<'a>(
     shared: &'a ClientShared,
-    #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
-    mut request: Request,
+    request: Request,
     interim: Interim<'a>,
     observer: RequestObserver,
 ) -> impl Future<Output = Result<Response, Error>> + Send + 'a {
-    #[cfg(feature = "tracing")]
-    let span = observer.propagate(&mut request);
-    let exchanging = exchange(shared, request, interim, observer);
-    #[cfg(feature = "tracing")]
-    let exchanging = exchanging.instrument(span);
-    exchanging
+    exchange(shared, request, interim, observer)
+}
+
+/// The same, told to an observer that knows of it already, in its span if that is recorded.
+#[cfg(feature = "tracing")]
+pub(crate) async fn send_observed(
+    shared: &ClientShared,
+    mut request: Request,
+    interim: Interim<'_>,
+    observer: RequestObserver,
+) -> Result<Response, Error> {
+    match observer.propagate(&mut request) {
+        Some(span) => {
+            // Boxed, so that a program that records none need not make room for it.
+            Box::pin(exchange(shared, request, interim, observer).instrument(span)).await
+        }
+        None => exchange(shared, request, interim, observer).await,
+    }
 }
 
 /// Sends a request up to the head of its final response. It is one future with all that it holds, as each that is in
@@ -171,7 +183,7 @@ pub(crate) async fn switch(
     let span = observer.propagate(&mut request);
     let switching = exchange_to_switch(shared, request, &observer);
     #[cfg(feature = "tracing")]
-    let switching = switching.instrument(span);
+    let switching = switching.instrument(span.unwrap_or_else(Span::none));
     let switched = switching.await;
     Ok(match switched.map_err(|error| observer.failed(error))? {
         Switched::Accepted(upgraded) => Switch::Accepted(upgraded),
@@ -441,7 +453,15 @@ impl<'a> RequestRun<'a> {
             Ok(ResponseStart::Switched) => {
                 exchange.into_upgraded().map(SendOutcome::Switched).map_err(unsent)
             }
-            Err(error) => {
+            Err(mut error) => {
+                // What is idempotent is sent again in any case.
+                if let Exchange::Http1(http1) = &mut exchange
+                    && outgoing.parts.is_reused
+                    && !outgoing.method().is_idempotent()
+                    && Box::pin(http1.was_refused()).await
+                {
+                    error = error.unprocessed();
+                }
                 let unsent = match &exchange {
                     Exchange::Http1(_) => None,
                     Exchange::Http2(exchange) => exchange.take_unsent(),

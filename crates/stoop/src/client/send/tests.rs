@@ -108,6 +108,7 @@ struct Vanishing {
     io: AnyTransport,
     is_gone: Arc<AtomicBool>,
     closes: bool,
+    is_reset: Arc<AtomicBool>,
     unacknowledged: usize,
 }
 
@@ -147,6 +148,9 @@ impl Transport for Vanishing {
     fn liveness(&mut self, look: LivenessCheck) -> Liveness {
         self.io.liveness(look)
     }
+    fn has_failed(&self) -> bool {
+        self.is_reset.load(Ordering::Relaxed)
+    }
     fn peer(&self) -> PeerAddress {
         self.io.peer()
     }
@@ -155,6 +159,14 @@ impl Transport for Vanishing {
 /// A client whose first connection vanishes when the flag is set, or `closes` then; `/slow` is answered after
 /// 50 s.
 fn vanishing(closes: bool) -> (Client, Arc<AtomicBool>) {
+    let (client, gone, _) = closing(closes);
+    (client, gone)
+}
+
+/// The same, and a flag that says that a reset has come.
+fn closing(closes: bool) -> (Client, Arc<AtomicBool>, Arc<AtomicBool>) {
+    let is_reset = Arc::new(AtomicBool::new(false));
+    let reset = is_reset.clone();
     let gone = Arc::new(AtomicBool::new(false));
     let (flag, made) = (gone.clone(), AtomicUsize::new(0));
     let connect = move |_| {
@@ -170,12 +182,18 @@ fn vanishing(closes: bool) -> (Client, Arc<AtomicBool>) {
             0 => flag.clone(),
             _ => Arc::default(),
         };
-        let vanishing = Vanishing { io: from_io(ours), is_gone, closes, unacknowledged: 0 };
+        let vanishing = Vanishing {
+            io: from_io(ours),
+            is_gone,
+            closes,
+            is_reset: reset.clone(),
+            unacknowledged: 0,
+        };
         let io = AnyTransport::Custom(Box::new(vanishing));
         let connecting: crate::client::Connecting = Box::pin(std::future::ready(Ok(io)));
         connecting
     };
-    (Client::builder().made_by(connect).build().unwrap(), gone)
+    (Client::builder().made_by(connect).build().unwrap(), gone, is_reset)
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,22 +219,36 @@ async fn a_server_that_acknowledges_nothing_of_a_request_is_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_post_that_a_server_had_not_received_when_it_closed_is_sent_again() {
-    let (client, gone) = vanishing(true);
+    for came_after in [Duration::ZERO, Duration::from_millis(100)] {
+        let (client, gone, is_reset) = closing(true);
+        assert_eq!(outcome(&client, "http://a/").await, Ok(200));
+        gone.store(true, Ordering::Relaxed);
+        tokio::spawn(async move {
+            tokio::time::sleep(came_after).await;
+            is_reset.store(true, Ordering::Relaxed);
+        });
+        let response = client.post("http://a/").body("once").await.unwrap();
+        assert_eq!(
+            (response.status().as_u16(), response.connection().unwrap().is_reused()),
+            (200, false)
+        );
+        drop(response);
+        assert_eq!(client.connections(), ConnectionCounts { open: 1, idle: 1 });
+    }
+}
+
+/// A server that has ended its own direction may read on, and process what it reads.
+#[tokio::test(start_paused = true)]
+async fn a_post_to_a_server_that_has_ended_its_direction_and_may_read_on_is_not_sent_again() {
+    let (client, gone, _) = closing(true);
     assert_eq!(outcome(&client, "http://a/").await, Ok(200));
     gone.store(true, Ordering::Relaxed);
-    let response = client.post("http://a/").body("once").await.unwrap();
-    assert_eq!(
-        (response.status().as_u16(), response.connection().unwrap().is_reused()),
-        (200, false)
-    );
-    drop(response);
-    assert_eq!(client.connections(), ConnectionCounts { open: 1, idle: 1 });
-    // On a new connection that is the server's answer to everything, perhaps.
-    let (client, gone) = vanishing(true);
-    gone.store(true, Ordering::Relaxed);
+    let begun = tokio::time::Instant::now();
     let error = client.post("http://a/").body("once").await.unwrap_err();
     assert_eq!((error.kind(), error.phase()), (ErrorKind::ClosedEarly, Phase::Wait));
-    assert!(error.is_unprocessed(), "{error}");
+    assert!(!error.is_unprocessed() && !error.is_repeatable(), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert_eq!(client.connections(), ConnectionCounts { open: 0, idle: 0 });
 }
 
 #[tokio::test(start_paused = true)]
