@@ -361,6 +361,13 @@ impl From<Misuse> for Error {
     }
 }
 
+/// [`ErrorKind::InvalidMessage`]: what the `http` crate refuses, as in [`Request::into_http`](crate::Request::into_http).
+impl From<http::Error> for Error {
+    fn from(error: http::Error) -> Self {
+        Self::new(ErrorKind::InvalidMessage, Phase::Request).with_source(error)
+    }
+}
+
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind() {

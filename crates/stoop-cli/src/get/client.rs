@@ -1,7 +1,7 @@
 //! The client that the options describe.
 
 use std::fs;
-use std::io::{BufReader, ErrorKind as IoErrorKind};
+use std::io::{BufReader, ErrorKind as IoErrorKind, Read};
 use std::time::Duration;
 
 use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
@@ -138,10 +138,18 @@ pub(super) fn jar(args: &GetArgs) -> Result<Option<CookieJar>, GetFailure> {
     Ok(Some(jar))
 }
 
+/// Bytes of a netrc file that are read.
+const NETRC_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
 fn netrc() -> Result<Netrc, GetFailure> {
     let home = std::env::var_os("HOME").unwrap_or_default();
     let path = std::path::Path::new(&home).join(".netrc");
-    let text = match fs::read_to_string(&path) {
+    let read = fs::File::open(&path).and_then(|file| {
+        let mut text = String::new();
+        // Netrc refuses a longer one.
+        file.take(NETRC_BYTES_MAX).read_to_string(&mut text).map(|_| text)
+    });
+    let text = match read {
         Ok(text) => text,
         Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Netrc::default()),
         Err(error) => return Err(GetFailure::read(&path.display().to_string(), &error)),

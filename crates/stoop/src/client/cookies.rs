@@ -19,6 +19,9 @@ const COOKIE_BYTES_MAX: usize = 4096;
 const DOMAIN_COOKIES_MAX: usize = 180;
 const COOKIES_MAX: usize = 3_000;
 
+/// Bytes of a Cookie field: what is beyond is left out, as servers refuse longer heads.
+const FIELD_BYTES_MAX: usize = 8 * 1024;
+
 /// The cookies of a client: [`ClientBuilder::cookies`](crate::ClientBuilder::cookies). Cheap to clone; clones
 /// share what is in it.
 ///
@@ -117,6 +120,9 @@ impl CookieJar {
         let store = self.store();
         let mut field = String::new();
         for (name, value) in store.get_request_values(url) {
+            if field.len() + name.len() + value.len() > FIELD_BYTES_MAX {
+                continue;
+            }
             if !field.is_empty() {
                 field.push_str("; ");
             }
@@ -145,7 +151,13 @@ impl CookieJar {
         let mut store = self.store();
         let domain = domain.filter(|domain| !domain.is_empty());
         let of_domain = domain.as_deref().unwrap_or(host);
+        if !fits_prefix(&cookie) {
+            return None;
+        }
         let made = Cookie::try_from_raw_cookie(&cookie, url).ok()?.into_owned();
+        if url.scheme() == "http" && hides_secure(&store, &made, of_domain) {
+            return None;
+        }
         if !has_room(&store, &made, of_domain) {
             remove_expired(&mut store);
             if !has_room(&store, &made, of_domain) {
@@ -158,6 +170,29 @@ impl CookieJar {
     fn store(&self) -> MutexGuard<'_, CookieStore> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a cookie is as the prefix of its name says: RFC 6265bis §4.1.3.
+fn fits_prefix(cookie: &RawCookie<'_>) -> bool {
+    let has = |prefix: &str| {
+        let start = cookie.name().get(..prefix.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    let is_secure = cookie.secure() == Some(true);
+    if has("__Host-") {
+        return is_secure && cookie.domain().is_none() && cookie.path() == Some("/");
+    }
+    is_secure || !has("__Secure-")
+}
+
+/// Whether a cookie that came in the clear would take the place of one that is for https alone: RFC 6265bis §5.7.
+fn hides_secure(store: &CookieStore, cookie: &Cookie<'_>, of_domain: &str) -> bool {
+    let mut kept = store.iter_any().filter(|kept| kept.name() == cookie.name());
+    kept.any(|kept| {
+        kept.secure() == Some(true)
+            && kept.path == cookie.path
+            && kept.domain.as_cow().is_some_and(|kept| kept == of_domain)
+    })
 }
 
 /// Whether there is room for a cookie: it takes the place of another, or there are few enough, in all and of its domain.
@@ -323,5 +358,28 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(1_100));
         assert!(jar.add("login=1", "http://a.test/").is_ok());
         assert_eq!(jar.len(), 1);
+    }
+
+    #[test]
+    fn what_came_in_the_clear_does_not_take_the_place_of_what_is_for_https() {
+        let jar = CookieJar::new();
+        jar.add("a=1; Secure", "https://a.test/").unwrap();
+        assert!(jar.add("a=2", "http://a.test/").is_err());
+        assert!(jar.add("a=3", "https://a.test/").is_ok());
+        for refused in
+            ["__Host-a=1; Secure; Path=/; Domain=a.test", "__Host-a=1; Path=/", "__secure-a=1"]
+        {
+            assert!(jar.add(refused, "https://a.test/").is_err(), "{refused}");
+        }
+        assert!(jar.add("__Host-a=1; Secure; Path=/", "https://a.test/").is_ok());
+    }
+
+    #[test]
+    fn a_cookie_field_is_bounded() {
+        let jar = CookieJar::new();
+        let value = "v".repeat(3_000);
+        (0..9).for_each(|n| jar.add(&format!("c{n}={value}"), "http://a.test/").unwrap());
+        let field = jar.get("http://a.test/").unwrap().unwrap();
+        assert!((6_000..=FIELD_BYTES_MAX + 2).contains(&field.len()), "{}", field.len());
     }
 }

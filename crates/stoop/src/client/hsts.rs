@@ -98,6 +98,10 @@ impl Hsts {
         }
         let Some(policy) = Policy::read(field) else { return };
         let mut hosts = self.hosts();
+        // What the program has added is not a server's to take away.
+        if hosts.get(bare(host)).is_some_and(|known| known.until.is_none()) {
+            return;
+        }
         if policy.max_age == 0 {
             hosts.remove(bare(host));
             return;

@@ -83,15 +83,12 @@ struct PartialFile {
 
 impl PartialFile {
     fn create(path: &Path) -> io::Result<Self> {
-        let Some(name) = path.file_name() else {
+        if path.file_name().is_none() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"));
-        };
+        }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let suffix = format!(".{}-{number}.part", std::process::id());
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(suffix);
-        let name = path.with_file_name(hidden);
+        // Not made of the file's own name, which may be as long as names can be.
+        let name = path.with_file_name(format!(".stoop-{}-{number}.part", std::process::id()));
         let file = OpenOptions::new().write(true).create_new(true).open(&name)?;
         Ok(Self { file, name })
     }

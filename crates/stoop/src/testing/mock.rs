@@ -97,6 +97,9 @@ impl Mock {
     /// Expects a request, once unless [`times`](Expectation::times) says otherwise. The scheme of the URL is of no
     /// matter, and neither is the part behind `#`.
     pub fn expect(&self, method: Method, url: &str) -> Expectation {
+        // As a request for it would have it.
+        let parsed = crate::url::parse(url).ok();
+        let url = parsed.as_ref().map_or(url, |url| &url[url::Position::BeforeHost..]);
         let bare = url.split_once("://").map_or(url, |(_, rest)| rest);
         let bare = bare.split('#').next().unwrap_or_default();
         let target = match bare.find(['/', '?']) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -34,7 +34,7 @@ pub struct Recorder(Arc<RecorderState>);
 
 struct RecorderState {
     file: Mutex<File>,
-    masked: Vec<String>,
+    masked: Mutex<Vec<String>>,
 }
 
 impl Recorder {
@@ -44,22 +44,24 @@ impl Recorder {
     /// The system's.
     pub fn new(path: impl AsRef<Path>) -> io::Result<Self> {
         let file = Mutex::new(OpenOptions::new().create(true).append(true).open(path)?);
-        Ok(Self(Arc::new(RecorderState { file, masked: Vec::new() })))
+        Ok(Self(Arc::new(RecorderState { file, masked: Mutex::default() })))
     }
 
-    /// Masks the values of fields of that name, such as `x-api-key`. For a recorder that no client has yet.
-    pub fn mask(mut self, name: &str) -> Self {
-        if let Some(state) = Arc::get_mut(&mut self.0) {
-            state.masked.push(name.to_owned());
-        }
+    /// Masks the values of fields of that name, such as `x-api-key`, from now on.
+    pub fn mask(self, name: &str) -> Self {
+        self.masked().push(name.to_owned());
         self
+    }
+
+    fn masked(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.masked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn record(self, request: Request, next: Next) -> Result<Response, Error> {
         let recorded = RecordedRequest {
             method: request.method().to_string(),
             url: without_password(request.url().unwrap_or_default()).into_owned(),
-            headers: fields(request.fields(), &self.0.masked),
+            headers: fields(request.fields(), &self.masked()),
             body: request.body().in_memory().map(RecordedContent::new),
         };
         let mut response = match next.run(request).await {
@@ -79,7 +81,7 @@ impl Recorder {
             recorder: self.clone(),
             request: Some(recorded),
             status: response.status().as_u16(),
-            headers: fields(response.fields(), &self.0.masked),
+            headers: fields(response.fields(), &self.masked()),
             content: Vec::new(),
             error: None,
         };
@@ -98,7 +100,7 @@ impl Recorder {
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder").field("masked", &self.0.masked).finish_non_exhaustive()
+        f.debug_struct("Recorder").field("masked", &self.masked()).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files of cookies as Netscape's browser had them, and curl, wget and browsers' exports still do.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cookie_store::{CookieDomain, CookieExpiration};
@@ -10,6 +10,9 @@ use super::{CookieJar, is_public_suffix};
 
 /// The first line of a file, by which some programs know it.
 const FIRST_LINE: &str = "# Netscape HTTP Cookie File\n";
+
+/// Bytes of a line that are read: those of the longest cookie and of its other columns.
+const LINE_BYTES_MAX: u64 = 16 * 1024;
 
 /// What a line begins with whose cookie is not for scripts.
 const HTTP_ONLY: &str = "#HttpOnly_";
@@ -22,13 +25,23 @@ impl CookieJar {
     ///
     /// # Errors
     /// Those of `reader`.
-    pub fn load_netscape(&self, reader: impl BufRead) -> io::Result<usize> {
+    pub fn load_netscape(&self, mut reader: impl BufRead) -> io::Result<usize> {
         let now = unix_seconds();
-        let mut added = 0;
-        for line in reader.lines() {
-            added += usize::from(self.keep_line(&line?, now).is_some());
+        let (mut added, mut line, mut is_rest) = (0, Vec::new(), false);
+        loop {
+            line.clear();
+            if reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
+                return Ok(added);
+            }
+            // A longer line has no cookie that would be kept, and neither has the rest of it.
+            let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES_MAX;
+            if is_whole && !is_rest {
+                let text = String::from_utf8_lossy(&line);
+                let text = text.trim_end_matches(['\r', '\n']);
+                added += usize::from(self.keep_line(text, now).is_some());
+            }
+            is_rest = !is_whole;
         }
-        Ok(added)
     }
 
     fn keep_line(&self, line: &str, now: i64) -> Option<()> {

@@ -127,7 +127,7 @@ async fn exchange(
             {
                 let error = via.proxy.failed(wants_credentials(head.fields()));
                 let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
-                return Err(failed(error.with_hop(hop).with_timings(outgoing.parts.timings)));
+                return Err(failed(told(error.with_hop(hop), &outgoing)));
             }
             // Where the proxy is says nothing of where the origin is.
             Some(_) => (head, PeerAddress::Memory),
@@ -140,7 +140,7 @@ async fn exchange(
         }
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
-            error.with_hop(hop).with_peer(peer).with_timings(outgoing.parts.timings)
+            told(error.with_hop(hop).with_peer(peer), &outgoing)
         });
         if !followed.map_err(failed)? {
             let redirects = job.redirects;
@@ -162,9 +162,17 @@ async fn exchange(
             && let Some(kind) = job.due.kind(by)
         {
             let error = Error::new(kind, Phase::Redirect);
-            return Err(failed(error.with_hop(hop(&outgoing, job.redirects))));
+            let hop = hop(&outgoing, job.redirects);
+            return Err(failed(told(error.with_hop(hop), &outgoing)));
         }
     }
+}
+
+/// An error behind the head of a response, with what is known of its request.
+fn told(error: Error, outgoing: &Outgoing) -> Error {
+    let timings = outgoing.parts.timings;
+    let facts = RequestFacts::new(outgoing.method(), 1, timings.first_byte());
+    error.with_timings(timings).with_facts(facts)
 }
 
 /// The request that is under way.
