@@ -92,7 +92,8 @@ impl Wire {
         max: usize,
         flush: fn(&mut AnyTransport, &mut Context<'_>, &mut Output) -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<()>> {
-        let (before, output) = (self.written(), self.out.len());
+        let output = self.out.len();
+        let before = self.stuck.map(|_| self.written());
         let was_full = self.is_full(max);
         let flushed = flush(&mut self.io, cx, &mut self.out);
         self.limit_doublings = match flushed {
@@ -101,7 +102,7 @@ impl Wire {
             Poll::Pending => 0,
         };
         self.taken += output.saturating_sub(self.out.len()) as u64;
-        if self.written() > before {
+        if before.is_some_and(|before| self.written() > before) {
             self.stuck = None;
         }
         flushed

@@ -57,31 +57,19 @@ pub(crate) fn send<'a>(
 }
 
 /// The same, told to an observer that knows of it already.
-#[cfg(not(feature = "tracing"))]
 pub(crate) fn send_observed<'a>(
     shared: &'a ClientShared,
-    request: Request,
+    #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
+    mut request: Request,
     interim: Interim<'a>,
     observer: RequestObserver,
 ) -> impl Future<Output = Result<Response, Error>> + Send + 'a {
-    exchange(shared, request, interim, observer)
-}
-
-/// The same, told to an observer that knows of it already, in its span if that is recorded.
-#[cfg(feature = "tracing")]
-pub(crate) async fn send_observed(
-    shared: &ClientShared,
-    mut request: Request,
-    interim: Interim<'_>,
-    observer: RequestObserver,
-) -> Result<Response, Error> {
-    match observer.propagate(&mut request) {
-        Some(span) => {
-            // Boxed, so that a program that records none need not make room for it.
-            Box::pin(exchange(shared, request, interim, observer).instrument(span)).await
-        }
-        None => exchange(shared, request, interim, observer).await,
-    }
+    #[cfg(feature = "tracing")]
+    let span = observer.propagate(&mut request).unwrap_or_else(Span::none);
+    let exchanging = exchange(shared, request, interim, observer);
+    #[cfg(feature = "tracing")]
+    let exchanging = exchanging.instrument(span);
+    exchanging
 }
 
 /// Sends a request up to the head of its final response. It is one future with all that it holds, as each that is in
