@@ -2,7 +2,7 @@
 //! and the clients of stoop that are measured with them.
 //!
 //! ```text
-//! stoop-bench-resilience race-server REQUESTS     a server that closes connections at random
+//! stoop-bench-resilience race-server REQUESTS [half]  a server that closes connections at random
 //! stoop-bench-resilience many-server              a server on every address of 127.0.0.0/8
 //! stoop-bench-resilience many PORT REQUESTS ORIGINS CONCURRENCY
 //! stoop-bench-resilience fault-servers            one origin for each fault, and good ones
@@ -33,7 +33,8 @@ fn run(words: &[&str]) -> io::Result<()> {
     process::raise_descriptor_limit()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match *words {
-        ["race-server", requests] => runtime.block_on(race::serve(number(requests)?)),
+        ["race-server", requests] => runtime.block_on(race::serve(number(requests)?, false)),
+        ["race-server", requests, "half"] => runtime.block_on(race::serve(number(requests)?, true)),
         ["many-server"] => runtime.block_on(many::serve()),
         ["many", port, requests, origins, concurrency] => {
             let origins = number(origins)?;

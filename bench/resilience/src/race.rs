@@ -1,5 +1,5 @@
 //! A server that closes each connection at a random moment, up to 5 ms after its last answer, and counts how often
-//! it has executed each request.
+//! it has executed each request. With `half` it ends its own direction alone, and executes what comes in the next 3 ms.
 //!
 //! `GET /report` answers with JSON: `executed`, `twice` (requests that were executed more than once), and
 //! `connections`. Any other path is `/` and the number of the request.
@@ -18,6 +18,9 @@ use tokio::time::timeout;
 /// The longest time between an answer and the close.
 const CLOSE_WITHIN: Duration = Duration::from_millis(5);
 
+/// How long a server that has ended its direction reads on.
+const HALF_FOR: Duration = Duration::from_millis(3);
+
 const ANSWER: &[u8] =
     b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 13\r\n\r\nHello, world!";
 
@@ -27,7 +30,7 @@ struct Counts {
 }
 
 /// Serves, and prints its address.
-pub(crate) async fn serve(requests: usize) -> io::Result<()> {
+pub(crate) async fn serve(requests: usize, half: bool) -> io::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     let counts = Rc::new(RefCell::new(Counts { executed: vec![0; requests], connections: 0 }));
@@ -35,20 +38,21 @@ pub(crate) async fn serve(requests: usize) -> io::Result<()> {
         .run_until(async {
             loop {
                 let (stream, _) = listener.accept().await?;
-                spawn_local(answer_each(stream, counts.clone()));
+                spawn_local(answer_each(stream, half, counts.clone()));
             }
         })
         .await
 }
 
-async fn answer_each(mut stream: TcpStream, counts: Rc<RefCell<Counts>>) {
+async fn answer_each(mut stream: TcpStream, half: bool, counts: Rc<RefCell<Counts>>) {
     let _ = stream.set_nodelay(true);
     let (mut input, mut is_first) = (Vec::new(), true);
     loop {
         let wait = if is_first { Duration::from_secs(5) } else { random_wait() };
-        let Ok(Ok(Some(number))) = timeout(wait, next_request(&mut stream, &mut input)).await
-        else {
-            return;
+        let number = match timeout(wait, next_request(&mut stream, &mut input)).await {
+            Ok(Ok(Some(number))) => number,
+            Err(_) if half => return execute_late(stream, input, &counts).await,
+            _ => return,
         };
         let Some(number) = number else {
             let report = report(&counts.borrow());
@@ -56,17 +60,29 @@ async fn answer_each(mut stream: TcpStream, counts: Rc<RefCell<Counts>>) {
             let _ = stream.write_all((head + &report).as_bytes()).await;
             return;
         };
-        {
-            let mut counts = counts.borrow_mut();
-            counts.connections += u64::from(is_first);
-            if let Some(times) = counts.executed.get_mut(number) {
-                *times = times.saturating_add(1);
-            }
-        }
+        counts.borrow_mut().connections += u64::from(is_first);
+        execute(&counts, number);
         if stream.write_all(ANSWER).await.is_err() {
             return;
         }
         is_first = false;
+    }
+}
+
+/// Ends the server's direction, and executes what comes though no answer can follow.
+async fn execute_late(mut stream: TcpStream, mut input: Vec<u8>, counts: &RefCell<Counts>) {
+    let _ = stream.shutdown().await;
+    let late = timeout(HALF_FOR, async {
+        while let Ok(Some(Some(number))) = next_request(&mut stream, &mut input).await {
+            execute(counts, number);
+        }
+    });
+    let _ = late.await;
+}
+
+fn execute(counts: &RefCell<Counts>, number: usize) {
+    if let Some(times) = counts.borrow_mut().executed.get_mut(number) {
+        *times = times.saturating_add(1);
     }
 }
 

@@ -77,14 +77,15 @@ const MANY_METRICS: &[Metric] = &[
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Work {
-    Race { posts: bool },
+    Race { posts: bool, half: bool },
     Faults,
     Origins,
 }
 
 const WORKS: &[(&str, Work)] = &[
-    ("race-get", Work::Race { posts: false }),
-    ("race-post", Work::Race { posts: true }),
+    ("race-get", Work::Race { posts: false, half: false }),
+    ("race-post", Work::Race { posts: true, half: false }),
+    ("race-post-half", Work::Race { posts: true, half: true }),
     ("faults", Work::Faults),
     ("origins", Work::Origins),
 ];
@@ -124,7 +125,7 @@ impl Runner<'_> {
     fn run(&self, options: &ResilienceOptions, name: &'static str, work: Work) -> Result<Report> {
         let rounds = options.common.rounds();
         match work {
-            Work::Race { posts } => {
+            Work::Race { posts, half } => {
                 let names = work::names(&options.common, &["reqwest"]);
                 let Participants { ready, mut skipped } =
                     Participants::obtain(self.bench, &names, |contender| {
@@ -136,9 +137,9 @@ impl Runner<'_> {
                     })?;
                 self.bench.leave_server_core()?;
                 let series = rounds::interleave(rounds, ready, &mut skipped, |series, client| {
-                    self.race(&series.name, client, posts)
+                    self.race(&series.name, client, posts, half)
                 });
-                Ok(Report::new(race_subject(name, posts, rounds), series, skipped))
+                Ok(Report::new(race_subject(name, posts, half, rounds), series, skipped))
             }
             Work::Faults | Work::Origins => {
                 let version = None;
@@ -163,8 +164,12 @@ impl Runner<'_> {
         name: &str,
         (requests, program): &(contender::RequestsSection, Program),
         posts: bool,
+        half: bool,
     ) -> Result<Sample> {
-        let server = self.start_server(&["race-server", &RACE_REQUESTS.to_string()])?;
+        let requests_max = RACE_REQUESTS.to_string();
+        let mut arguments = vec!["race-server", &requests_max];
+        arguments.extend(half.then_some("half"));
+        let server = self.start_server(&arguments)?;
         let address: SocketAddr = server.line.parse().context("the address of the server")?;
         let placeholders = Placeholders::of(program)
             .with("{url}", format_args!("http://{address}/"))
@@ -292,15 +297,19 @@ fn sample(figures: &Map<String, Value>, metrics: &[Metric]) -> Result<Sample> {
     printed.map(|metric| Ok((metric.key, figure(figures, metric.key)?))).collect()
 }
 
-fn race_subject(name: &'static str, posts: bool, rounds: u32) -> Subject {
+fn race_subject(name: &'static str, posts: bool, half: bool, rounds: u32) -> Subject {
     let what = format!(
-        "{RACE_REQUESTS} {} over HTTP/1.1, {RACE_CONCURRENCY} in flight, to a server that closes each connection \
+        "{RACE_REQUESTS} {} over HTTP/1.1, {RACE_CONCURRENCY} in flight, to a server that closes each connection{} \
          at a random moment up to 5 ms after its last answer, {rounds} rounds; client on one core, server on another",
-        if posts { "POSTs of 10 bytes" } else { "GETs" }
+        if posts { "POSTs of 10 bytes" } else { "GETs" },
+        if half { " in one direction, and reads on for 3 ms," } else { "" }
     );
-    let figures = match posts {
-        false => vec![Figure::worst("failed", FAILED, STOOP, Limit::Exactly(0.0))],
-        true => vec![
+    let figures = match (posts, half) {
+        (false, _) => vec![Figure::worst("failed", FAILED, STOOP, Limit::Exactly(0.0))],
+        (true, true) => {
+            vec![Figure::worst("executed twice", TWICE, STOOP, Limit::Exactly(0.0))]
+        }
+        (true, false) => vec![
             Figure::worst("executed twice", TWICE, STOOP, Limit::Exactly(0.0)),
             Figure::worst("on reused connections, %", REUSED, STOOP, Limit::AtLeast(90.0)),
             Figure::ratio(FAILED, STOOP, "reqwest", Limit::AtMost(0.25)),
