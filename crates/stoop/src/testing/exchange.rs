@@ -10,6 +10,25 @@ use crate::error::{Error, ErrorKind, Phase};
 /// What is written in place of a secret.
 pub(super) const MASK: &str = "***";
 
+/// Parameters of a query that are credentials, in any case of their letters (RFC 6750 §2.3, RFC 6749 §2.3.1, and what
+/// services call their keys and signatures).
+const SECRET_PARAMETERS: &[&str] = &[
+    "access_token",
+    "refresh_token",
+    "id_token",
+    "token",
+    "client_secret",
+    "password",
+    "api_key",
+    "apikey",
+    "api-key",
+    "signature",
+    "sig",
+    "x-amz-signature",
+    "x-amz-security-token",
+    "x-goog-signature",
+];
+
 /// A request and what it came to.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct RecordedExchange {
@@ -24,8 +43,9 @@ pub(super) struct RecordedExchange {
 pub(super) struct RecordedRequest {
     pub(super) method: String,
     pub(super) url: String,
+    #[serde(default)]
     pub(super) headers: Vec<(String, String)>,
-    /// The content, where it was in memory.
+    /// The content, where it was in memory. Without it, any content fits.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(super) body: Option<RecordedContent>,
 }
@@ -33,8 +53,13 @@ pub(super) struct RecordedRequest {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct RecordedResponse {
     pub(super) status: u16,
+    #[serde(default)]
     pub(super) headers: Vec<(String, String)>,
+    #[serde(default)]
     pub(super) body: RecordedContent,
+    /// There was more of the content, which was not read, or was beyond what is recorded.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub(super) is_cut: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
@@ -50,6 +75,12 @@ pub(super) struct RecordedError {
 pub(super) enum RecordedContent {
     Text(String),
     Base64(String),
+}
+
+impl Default for RecordedContent {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
 }
 
 impl RecordedContent {
@@ -100,9 +131,74 @@ pub(super) fn fields(fields: &Fields, masked: &[String]) -> Vec<(String, String)
         let is_masked = field.is_secret() || masked.iter().any(|name| field.is(name));
         let value = match is_masked {
             true => MASK.to_owned(),
-            false => without_password(&String::from_utf8_lossy(field.value())).into_owned(),
+            false => url(&String::from_utf8_lossy(field.value()), masked),
         };
         (field.name().to_owned(), value)
     });
     shown.collect()
+}
+
+/// A URL, its password and the parameters of its query that are secret or of these names masked.
+pub(super) fn url(url: &str, masked: &[String]) -> String {
+    let url = without_password(url);
+    let Some((path, query)) = url.split_once('?') else { return url.into_owned() };
+    let is_masked = |name: &str| {
+        let is_it = |secret: &str| secret.eq_ignore_ascii_case(name);
+        SECRET_PARAMETERS.iter().copied().any(is_it) || masked.iter().any(|name| is_it(name))
+    };
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if is_masked(name) => format!("{name}={MASK}"),
+        _ => pair.to_owned(),
+    });
+    format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+}
+
+/// Whether a recorded URL is that of a request. What was masked fits any value.
+pub(super) fn is_same_url(recorded: &str, of_request: &str) -> bool {
+    let (Some((path, query)), Some((path_now, query_now))) =
+        (recorded.split_once('?'), of_request.split_once('?'))
+    else {
+        return recorded == of_request;
+    };
+    let is_same = |(pair, now): (&str, &str)| {
+        let name = pair.strip_suffix(MASK).filter(|name| name.ends_with('='));
+        pair == now || name.is_some_and(|name| now.starts_with(name))
+    };
+    path == path_now
+        && query.split('&').count() == query_now.split('&').count()
+        && query.split('&').zip(query_now.split('&')).all(is_same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_in_a_query_are_masked_and_fit_any_value() {
+        let masked = ["mine".to_owned()];
+        for (asked, recorded) in [
+            ("http://a.test/x", "http://a.test/x"),
+            ("http://a.test/?q=token&page=2", "http://a.test/?q=token&page=2"),
+            (
+                "http://a.test/?q=1&Access_Token=s&mine=s",
+                "http://a.test/?q=1&Access_Token=***&mine=***",
+            ),
+            ("http://me:s@a.test/?sig=a=b&token", "http://me:***@a.test/?sig=***&token"),
+        ] {
+            assert_eq!(url(asked, &masked), recorded);
+            assert!(is_same_url(recorded, &without_password(asked)), "{asked}");
+        }
+        let recorded = "http://a.test/?q=1&token=***";
+        for (asked, is_same) in [
+            ("http://a.test/?q=1&token=other", true),
+            ("http://a.test/?q=2&token=other", false),
+            ("http://a.test/?q=1&tokens=other", false),
+            ("http://a.test/?q=1", false),
+            ("http://a.test/?q=1&token=other&more=1", false),
+            ("http://a.test/y?q=1&token=other", false),
+            ("http://a.test/", false),
+        ] {
+            assert_eq!(is_same_url(recorded, asked), is_same, "{asked}");
+        }
+    }
 }

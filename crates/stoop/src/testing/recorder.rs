@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use stoop_proto::{Fields, without_password};
+use stoop_proto::Fields;
 
 use super::exchange::{
     RecordedContent, RecordedError, RecordedExchange, RecordedRequest, RecordedResponse, fields,
+    url,
 };
 use crate::body::{Body, Incoming};
 use crate::client::{ClientBuilder, Next};
@@ -26,9 +27,12 @@ const CONTENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// [`ClientBuilder::record`](crate::ClientBuilder::record). Cheap to clone.
 ///
 /// What is recorded is the request as the program made it, and the response after redirects, retries and decoding, up to
-/// 16 MiB of its content; or the error. A line is written when the content was read or dropped. The values of Authorization,
-/// Cookie and the like, and passwords in URLs, are masked, and so are the fields that [`mask`](Self::mask) names; content is
-/// not: look into the file before others do.
+/// 16 MiB of its content; or the error. A line is written when the content was read or dropped; one of content that was
+/// not read to its end, or is longer, says `"is_cut":true`.
+///
+/// Masked are the values of Authorization, Cookie and the like, passwords in URLs, parameters of queries such as
+/// `access_token` and `api_key`, and what [`mask`](Self::mask) names. Content is not masked: read the file before it is
+/// published.
 #[derive(Clone)]
 pub struct Recorder(Arc<RecorderState>);
 
@@ -47,7 +51,7 @@ impl Recorder {
         Ok(Self(Arc::new(RecorderState { file, masked: Mutex::default() })))
     }
 
-    /// Masks the values of fields of that name, such as `x-api-key`, from now on.
+    /// Masks the values of fields and query parameters of that name, such as `x-api-key`, from now on.
     pub fn mask(self, name: &str) -> Self {
         self.masked().push(name.to_owned());
         self
@@ -57,13 +61,18 @@ impl Recorder {
         self.0.masked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn record(self, request: Request, next: Next) -> Result<Response, Error> {
-        let recorded = RecordedRequest {
+    fn recorded(&self, request: &Request) -> RecordedRequest {
+        let masked = self.masked();
+        RecordedRequest {
             method: request.method().to_string(),
-            url: without_password(request.url().unwrap_or_default()).into_owned(),
-            headers: fields(request.fields(), &self.masked()),
+            url: url(request.url().unwrap_or_default(), &masked),
+            headers: fields(request.fields(), &masked),
             body: request.body().in_memory().map(RecordedContent::new),
-        };
+        }
+    }
+
+    async fn record(self, request: Request, next: Next) -> Result<Response, Error> {
+        let recorded = self.recorded(&request);
         let mut response = match next.run(request).await {
             Ok(response) => response,
             Err(error) => {
@@ -83,6 +92,7 @@ impl Recorder {
             status: response.status().as_u16(),
             headers: fields(response.fields(), &self.masked()),
             content: Vec::new(),
+            read_bytes: 0,
             error: None,
         };
         *response.body_mut() = Body::incoming(tape);
@@ -121,16 +131,20 @@ struct Tape {
     status: u16,
     headers: Vec<(String, String)>,
     content: Vec<u8>,
+    /// How much of the content was read.
+    read_bytes: usize,
     error: Option<RecordedError>,
 }
 
 impl Tape {
-    fn end(&mut self) {
+    /// Writes the line. `is_whole` says whether the content has ended.
+    fn end(&mut self, is_whole: bool) {
         let Some(request) = self.request.take() else { return };
         let response = RecordedResponse {
             status: self.status,
             headers: std::mem::take(&mut self.headers),
             body: RecordedContent::new(&self.content),
+            is_cut: !is_whole || self.read_bytes > self.content.len(),
         };
         let error = self.error.take();
         self.recorder.write(&RecordedExchange { request, response: Some(response), error });
@@ -144,15 +158,16 @@ impl Incoming for Tape {
             Some(Ok(piece)) => {
                 let room = CONTENT_BYTES_MAX.saturating_sub(self.content.len());
                 self.content.extend_from_slice(&piece[..piece.len().min(room)]);
+                self.read_bytes += piece.len();
                 if self.inner.len() == Some(0) {
-                    self.end();
+                    self.end(true);
                 }
             }
             Some(Err(error)) => {
                 self.error = Some(RecordedError::new(error));
-                self.end();
+                self.end(true);
             }
-            None => self.end(),
+            None => self.end(true),
         }
         Poll::Ready(piece)
     }
@@ -172,6 +187,6 @@ impl Incoming for Tape {
 
 impl Drop for Tape {
     fn drop(&mut self) {
-        self.end();
+        self.end(self.inner.len() == Some(0));
     }
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use http::StatusCode;
 
-use super::exchange::{RecordedContent, RecordedExchange, RecordedRequest, RecordedResponse};
+use super::exchange::{
+    RecordedContent, RecordedExchange, RecordedRequest, RecordedResponse, is_same_url,
+};
 use crate::body::Body;
 use crate::client::ClientBuilder;
 use crate::error::{Error, ErrorKind, Phase};
@@ -18,9 +20,11 @@ use crate::response::Response;
 /// The exchanges of a file that a [`Recorder`](super::Recorder) wrote, in place of all servers:
 /// [`ClientBuilder::replay`](crate::ClientBuilder::replay). Cheap to clone.
 ///
-/// A request gets what the first exchange came to that was recorded for its method, URL and content, and that no request
-/// got before; and once all were, the last of them again. An error is one again, of its kind and phase. A request
-/// that was not recorded fails with [`ErrorKind::InvalidMessage`].
+/// Each request takes the next exchange that was recorded of its method, URL and content; after the last of them, that
+/// one is taken again. A line without `body` in its request fits any content, and a value that was masked in a query
+/// fits any value. A recorded error fails again, with its kind and phase; content of which the file has only the
+/// beginning ends in [`ErrorKind::ClosedEarly`]. A request that was not recorded fails with
+/// [`ErrorKind::InvalidMessage`].
 #[derive(Clone)]
 pub struct Recording(Arc<Mutex<Vec<(RecordedExchange, bool)>>>);
 
@@ -69,9 +73,12 @@ impl Recording {
 impl RecordedRequest {
     fn is_of(&self, request: &Request) -> bool {
         let url = stoop_proto::without_password(request.url().unwrap_or_default());
+        let is_same_content = |recorded: &RecordedContent| {
+            request.body().in_memory().map(RecordedContent::new).as_ref() == Some(recorded)
+        };
         self.method == request.method().as_str()
-            && self.url == url
-            && self.body == request.body().in_memory().map(RecordedContent::new)
+            && is_same_url(&self.url, &url)
+            && self.body.as_ref().is_none_or(is_same_content)
     }
 }
 
@@ -84,7 +91,11 @@ impl RecordedResponse {
         };
         let status = StatusCode::from_u16(self.status).map_err(|_| invalid("no status"))?;
         let content = self.body.bytes().ok_or_else(|| invalid("content that is not base64"))?;
-        let body = match error {
+        let is_cut = self.is_cut.then(|| {
+            let error = Error::new(ErrorKind::ClosedEarly, Phase::Receive);
+            error.with_detail("the recording has only the beginning of this content")
+        });
+        let body = match error.or(is_cut) {
             None => Body::from(content),
             Some(error) => {
                 let (sender, body) = Body::channel(2);
