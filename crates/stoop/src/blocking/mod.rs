@@ -17,16 +17,22 @@
 mod request_builder;
 mod response;
 mod runtime;
+mod upgraded;
+
+use std::sync::mpsc;
+use std::time::Duration;
 
 use http::Method;
+use stoop_proto::ResponseHead;
 
 use crate::body::Body;
-use crate::client::{Client as AsyncClient, ClientStats};
+use crate::client::{Client as AsyncClient, ClientStats, ConnectionCounts, Switch as AsyncSwitch};
 use crate::error::Error;
 use crate::request::Request;
 
 pub use request_builder::RequestBuilder;
 pub use response::Response;
+pub use upgraded::{Switch, Upgraded};
 
 /// Sends requests and waits for their responses. Cheap to clone; all clones share their connections, with those of the
 /// [client](crate::Client) that it was made of as well.
@@ -51,6 +57,42 @@ impl Client {
     /// As [`crate::Client::send`], and where the thread cannot be started.
     pub fn send(&self, request: Request) -> Result<Response, Error> {
         response::send(self.0.clone(), request)
+    }
+
+    /// Sends a request, and shows interim responses (1xx), such as 103 Early Hints, as they come: see
+    /// [`crate::Client::send_with_interim`].
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub fn send_with_interim(
+        &self,
+        request: Request,
+        mut interim: impl FnMut(&ResponseHead),
+    ) -> Result<Response, Error> {
+        let client = self.0.clone();
+        let (sender, heads) = mpsc::channel();
+        let response = runtime::start(async move {
+            let mut show = |head: &ResponseHead| {
+                let _ = sender.send(head.clone());
+            };
+            client.send_with_interim(request, &mut show).await
+        })?;
+        // The channel ends with the exchange.
+        heads.iter().for_each(|head| interim(&head));
+        Ok(Response::new(runtime::received(&response)??))
+    }
+
+    /// Opens a tunnel or another protocol: see [`crate::Client::switch`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn switch(&self, request: Request) -> Result<Switch, Error> {
+        let client = self.0.clone();
+        let switched = runtime::wait(async move { client.switch(request).await })??;
+        Ok(match switched {
+            AsyncSwitch::Accepted(upgraded) => Switch::Accepted(Upgraded::new(upgraded)),
+            AsyncSwitch::Declined(response) => Switch::Declined(Response::new(response)),
+        })
     }
 
     /// Describes a request of any method: see [`crate::Client::request`].
@@ -93,9 +135,23 @@ impl Client {
         self.0.stats()
     }
 
+    /// How many connections there are now.
+    pub fn connections(&self) -> ConnectionCounts {
+        self.0.connections()
+    }
+
     /// Closes the client and all its clones: see [`crate::Client::close`].
     pub fn close(&self) {
         self.0.close();
+    }
+
+    /// Closes the client and waits until its exchanges are over: see [`crate::Client::drain`].
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn drain(&self, patience: Duration) -> Result<usize, Error> {
+        let client = self.0.clone();
+        runtime::wait(async move { client.drain(patience).await })
     }
 }
 

@@ -24,10 +24,14 @@ pub struct Response {
 /// Sends a request and waits for the head of its response.
 pub(super) fn send(client: Client, request: Request) -> Result<Response, Error> {
     let inner = wait(async move { client.send(request).await })??;
-    Ok(Response { inner, piece: Bytes::new() })
+    Ok(Response::new(inner))
 }
 
 impl Response {
+    pub(super) fn new(inner: AsyncResponse) -> Self {
+        Self { inner, piece: Bytes::new() }
+    }
+
     /// The response; an empty one stays.
     fn taken(&mut self) -> AsyncResponse {
         let status = self.inner.status();

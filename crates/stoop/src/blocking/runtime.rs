@@ -10,8 +10,8 @@ use tokio::runtime::{Builder, Handle};
 use crate::body::Body;
 use crate::error::{Error, ErrorKind, Phase};
 
-/// Bytes that a reader is read by.
-const PIECE_BYTES: usize = 64 * 1024;
+/// Bytes that are read or written at once, at most.
+pub(super) const PIECE_BYTES: usize = 64 * 1024;
 
 /// The runtime of the thread, which is started with the first use, or why there is none.
 pub(super) fn runtime() -> Result<&'static Handle, Error> {
@@ -37,11 +37,29 @@ pub(super) fn runtime() -> Result<&'static Handle, Error> {
 pub(super) fn wait<T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
 ) -> Result<T, Error> {
+    received(&start(future)?)
+}
+
+/// Runs a future on the thread, whose outcome is to be [received](received).
+///
+/// # Errors
+/// The thread cannot be started.
+pub(super) fn start<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> Result<mpsc::Receiver<T>, Error> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime()?.spawn(async move {
         let _ = sender.send(future.await);
     });
-    receiver.recv().map_err(|_| {
+    Ok(receiver)
+}
+
+/// Waits for the outcome of a future.
+///
+/// # Errors
+/// It panicked.
+pub(super) fn received<T>(outcome: &mpsc::Receiver<T>) -> Result<T, Error> {
+    outcome.recv().map_err(|_| {
         Error::new(ErrorKind::Internal, Phase::Request).with_detail("what was waited for panicked")
     })
 }

@@ -1,10 +1,10 @@
 //! The client for programs without a runtime: the same exchanges and errors, waited for.
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stoop::blocking::{Client, from_reader};
+use stoop::blocking::{Client, Switch, from_reader};
 use stoop::{ErrorKind, Phase, Request, Response, Server, ServerHandle};
 
 /// A server on a thread of its own, which echoes content, and waits for `/slow`.
@@ -104,4 +104,74 @@ fn many_threads_and_tasks_share_a_client() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let text = runtime.block_on(async { client.post(&url).body("task").send().unwrap().text() });
     assert_eq!(text.unwrap(), "task");
+}
+
+#[test]
+fn a_switched_connection_is_read_by_one_thread_and_written_by_another() {
+    let relay = |request: Request| async move {
+        if !request.fields().contains("upgrade") && request.method() != stoop::Method::CONNECT {
+            return Response::from_text("no switch");
+        }
+        let (response, upgraded) = match *request.method() {
+            stoop::Method::CONNECT => Response::tunnel(),
+            _ => Response::upgrade("echo").unwrap(),
+        };
+        tokio::spawn(async move {
+            let (mut reader, mut writer) = tokio::io::split(stoop::rt::stream(upgraded.await?));
+            tokio::io::copy(&mut reader, &mut writer).await?;
+            tokio::io::AsyncWriteExt::shutdown(&mut writer).await?;
+            Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+        });
+        response
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(1).run(relay).unwrap();
+    let url = server.endpoint().to_string();
+    for versions in [stoop::Versions::Http1, stoop::Versions::Http2] {
+        let client = stoop::Client::builder().versions(versions).build().unwrap();
+        let client = Client::from(client);
+        let request = match versions {
+            stoop::Versions::Http1 => {
+                let request = Request::get(&url).unwrap().with_field("connection", "upgrade");
+                request.unwrap().with_field("upgrade", "echo").unwrap()
+            }
+            _ => Request::connect(&url, "a.test:1").unwrap(),
+        };
+        let Switch::Accepted(mut connection) = client.switch(request).unwrap() else {
+            panic!("declined over {versions:?}")
+        };
+        let content: Vec<u8> = (0..3_000_000u32).map(|n| (n / 7) as u8).collect();
+        let (mut writing, sent) = (connection.clone(), content.clone());
+        let writer = thread::spawn(move || {
+            writing.write_all(&sent).unwrap();
+            writing.shutdown().unwrap();
+        });
+        let mut received = Vec::new();
+        connection.read_to_end(&mut received).unwrap();
+        writer.join().unwrap();
+        assert!(received == content, "{versions:?}: {} bytes", received.len());
+        drop(connection);
+        assert_eq!(client.drain(Duration::from_secs(5)).unwrap(), 0, "{versions:?}");
+        assert_eq!(client.connections().open, 0);
+    }
+    let Switch::Declined(response) = Client::new().switch(Request::get(&url).unwrap()).unwrap()
+    else {
+        panic!("it was no offer")
+    };
+    assert_eq!(response.text().unwrap(), "no switch");
+}
+
+#[test]
+fn interim_responses_are_shown_to_the_thread_that_waits() {
+    let hints = super::kit::answered_once(
+        "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n\
+         HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+    );
+    let mut seen = Vec::new();
+    let response = Client::from(hints)
+        .send_with_interim(Request::get("http://a.test/").unwrap(), |head| {
+            seen.push((head.status().as_u16(), head.fields().contains("link")));
+        })
+        .unwrap();
+    assert_eq!(response.text().unwrap(), "ok");
+    assert_eq!(seen, [(103, true), (103, false)]);
 }
