@@ -24,6 +24,9 @@ pub use kind::{Culprit, ErrorKind, Phase};
 /// Any error, as user code has them.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
+/// Bytes of the details of an error, before they are escaped: what is longer is cut.
+const TEXT_BYTES_MAX: usize = 2_000;
+
 /// An exchange that failed.
 ///
 /// `Display` gives one line: what happened and the details; then, of a client's request, the peer's address, after
@@ -44,6 +47,8 @@ struct Inner {
     is_unprocessed: bool,
     /// It would have it over HTTP/1.1.
     wants_http1: bool,
+    /// It happened at a proxy, or on the way to it.
+    is_of_proxy: bool,
     source: Option<BoxError>,
     remote: Option<SocketAddr>,
     timings: Timings,
@@ -56,7 +61,7 @@ impl Error {
     /// [`IntoResponse`](crate::IntoResponse#impl-IntoResponse-for-Error).
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
-        let (is_whole, is_unprocessed, wants_http1) = (false, false, false);
+        let (is_whole, is_unprocessed, wants_http1, is_of_proxy) = (false, false, false, false);
         Self(Box::new(Inner {
             kind,
             phase,
@@ -66,6 +71,7 @@ impl Error {
             is_whole,
             is_unprocessed,
             wants_http1,
+            is_of_proxy,
             source,
             remote,
             timings,
@@ -74,22 +80,23 @@ impl Error {
         }))
     }
 
-    /// Adds what is known beyond the kind. What a peer sent is escaped.
+    /// Adds what is known beyond the kind. What a peer sent is escaped, and what is longer than 2,000 bytes cut.
     pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
         self.0.detail = Some(escaped(detail).into());
         self
     }
 
-    /// Says before the details what they are about.
+    /// It happened at a proxy or on the way to it, which the text says before the details.
     #[cfg(feature = "proxy")]
-    pub(crate) fn with_context(mut self, context: impl fmt::Display) -> Self {
+    pub(crate) fn of_proxy(mut self, proxy: impl fmt::Display) -> Self {
+        self.0.is_of_proxy = true;
         match self.0.detail.take() {
             Some(detail) => {
                 // It is escaped already.
-                self.0.detail = Some(format!("{}: {detail}", escaped(context)).into());
+                self.0.detail = Some(format!("{}: {detail}", escaped(proxy)).into());
                 self
             }
-            None => self.with_detail(context),
+            None => self.with_detail(proxy),
         }
     }
 
@@ -296,9 +303,13 @@ impl Error {
     }
 }
 
-/// The text of `shown`, its control characters escaped: what a peer sent must not reach a terminal.
+/// The text of `shown`, its control characters escaped: what a peer sent must not reach a terminal, nor fill it.
 fn escaped(shown: impl fmt::Display) -> String {
     let mut text = shown.to_string();
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push('…');
+    }
     if text.contains(char::is_control) {
         let mut escaped = String::new();
         for c in text.chars() {

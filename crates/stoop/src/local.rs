@@ -82,7 +82,8 @@ impl ClientBuilder {
         self.local_server(LocalServer::new(handler))
     }
 
-    /// The same, with limits, versions and an address of the client's.
+    /// Sends every request to a handler in this process, as [`handler`](Self::handler) does, with limits, versions
+    /// and a client's address of the test's choice.
     pub fn local_server<H>(self, server: LocalServer<H>) -> Self
     where
         H: Handler + Send + Sync,

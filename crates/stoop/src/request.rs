@@ -116,7 +116,7 @@ impl Request {
         Ok(())
     }
 
-    /// The same request again, if its content can be sent twice: a stream cannot.
+    /// A copy of the request, if its content can be sent twice: a stream cannot.
     pub fn try_clone(&self) -> Option<Self> {
         Some(Self { parts: self.parts.clone(), body: self.body.try_clone()? })
     }
@@ -295,7 +295,7 @@ impl Request {
         &self.parts.extensions
     }
 
-    /// The same, to change.
+    /// What the caller keeps with the request, to change.
     pub fn extensions_mut(&mut self) -> &mut Extensions {
         &mut self.parts.extensions
     }
@@ -326,7 +326,7 @@ impl Request {
         self.body
     }
 
-    /// The same as the `http` crate has it.
+    /// The request as the `http` crate has it.
     ///
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.

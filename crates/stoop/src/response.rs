@@ -166,7 +166,7 @@ impl<B> Response<B> {
         Self::with_payload(status, None, Payload::Full(Bytes::new()))
     }
 
-    /// The same, with a text that says why.
+    /// A response of ours with a text that says why the handler's cannot be sent.
     pub(crate) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Self {
         let content_type = Some("text/plain; charset=utf-8");
         Self::with_payload(status, content_type, Payload::Full(text.into()))
@@ -279,7 +279,7 @@ impl<B> Response<B> {
         &self.extensions
     }
 
-    /// The same, to change.
+    /// What the caller keeps with the response, to change.
     pub fn extensions_mut(&mut self) -> &mut Extensions {
         &mut self.extensions
     }
@@ -312,7 +312,7 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    /// The same with content whose type is not named.
+    /// The response with content of the type [`Body`], whatever the type of its own.
     pub fn boxed(self) -> Response {
         let payload = match self.payload {
             Payload::Full(bytes) => Payload::Full(bytes),

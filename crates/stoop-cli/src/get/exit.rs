@@ -20,7 +20,7 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::InvalidUrl => 3,
         ErrorKind::InvalidMessage => BAD_HEADER,
         ErrorKind::DnsNxdomain | ErrorKind::DnsServfail | ErrorKind::DnsOther => {
-            if error.to_string().contains("the proxy ") { 5 } else { 6 }
+            if error.is_proxy() { 5 } else { 6 }
         }
         ErrorKind::AddressDenied
         | ErrorKind::ConnectRefused

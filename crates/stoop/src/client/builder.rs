@@ -159,7 +159,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Has names resolved by `resolver` in place of [a resolver of ours](Self::resolver): the
+    /// Resolves names by `resolver` in place of [a resolver of ours](Self::resolver): the
     /// [system's](crate::dns::SystemResolver), a service registry, a function. What it finds is not
     /// remembered here.
     ///
@@ -185,8 +185,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Has these be the addresses of `host`, which is then not looked up; with none, it has no address. They are
-    /// tried in this order. With `host:port` they are those for that port alone.
+    /// Sets the addresses of `host`, which is then not looked up: they are tried in this order, and with none of them
+    /// the name does not exist. `host:port` sets those for one port alone.
     pub fn resolve(mut self, host: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         self.names.set(host, addresses.into_iter().collect());
         self
@@ -316,7 +316,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Asks hosts over https alone that said so: none by default.
+    /// Remembers the hosts that ask to be reached over https alone (RFC 6797), and sends requests for them over https:
+    /// off by default.
     pub fn hsts(mut self, hsts: Hsts) -> Self {
         self.hsts = Some(hsts);
         self
@@ -340,7 +341,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The same for all fields of a map of the `http` crate.
+    /// All fields of a map of the `http` crate, each as by [`default_header`](Self::default_header).
     pub fn default_headers(mut self, headers: &http::HeaderMap) -> Self {
         from_map(headers, &mut self.default_fields);
         self
@@ -398,7 +399,8 @@ impl ClientBuilder {
 
     /// The URL that relative ones are resolved against (RFC 3986 §5), in [`Client::get`] and its like. A path
     /// that does not end in `/` loses its last segment: `https://a/v1` with `users` is `https://a/users`,
-    /// `https://a/v1/` with it `https://a/v1/users`.
+    /// `https://a/v1/` with it `https://a/v1/users`. A [`Request`](crate::Request) that is made without the client, for
+    /// [`Client::send`], needs a whole URL.
     pub fn base_url(mut self, url: impl Into<Box<str>>) -> Self {
         self.base_url = Some(url.into());
         self
@@ -440,7 +442,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Has `observer` called with what happens to each request, as it happens, and the number of the request. It is
+    /// Calls `observer` with what happens to each request, as it happens, and the number of the request. It is
     /// called by the task that the request is sent in, which it holds up: it should be quick, and not block. Called
     /// several times, all of them are.
     ///

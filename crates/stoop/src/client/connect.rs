@@ -380,7 +380,7 @@ mod tests {
             #[cfg(feature = "proxy")]
             proxied: None,
         };
-        let due = Due::new(RequestDeadlines::Endless, &time);
+        let due = Due::new(RequestDeadlines::Endless, &time, now());
         let observer = RequestObserver::new(&Observers::default(), &Request::get("/").unwrap());
         let terms = ConnectLimits {
             time: &time,

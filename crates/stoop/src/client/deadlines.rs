@@ -41,23 +41,19 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// What a request wishes, and else what its client's limits say.
-    pub(crate) fn new(wish: RequestDeadlines, time: &ClientTime) -> Self {
+    /// What a request called for then wishes, and else what its client's limits say.
+    pub(crate) fn new(wish: RequestDeadlines, time: &ClientTime, called: Instant) -> Self {
         let (total, head, is_watched) = match wish {
             RequestDeadlines::Until { total, is_default } => {
                 let head = if is_default { time.head_limit() } else { None };
-                let head = head.map(|limit| after(now(), limit));
+                let head = head.map(|limit| after(called, limit));
                 return Self { total: Some(total), head, is_watched: true };
             }
             RequestDeadlines::Default => (time.total, time.head_limit(), true),
             RequestDeadlines::Total(total) => (Some(total), None, true),
             RequestDeadlines::Endless => (None, None, false),
         };
-        if total.is_none() && head.is_none() {
-            return Self { total: None, head: None, is_watched };
-        }
-        let now = now();
-        let by = |limit: Option<Duration>| limit.map(|limit| after(now, limit));
+        let by = |limit: Option<Duration>| limit.map(|limit| after(called, limit));
         Self { total: by(total), head: by(head), is_watched }
     }
 

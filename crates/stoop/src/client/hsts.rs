@@ -55,7 +55,7 @@ impl Hsts {
         Self::default()
     }
 
-    /// Has a host be known for good, and what is below it too if `includes_subdomains`.
+    /// Adds a host that is kept without a limit of time, with its subdomains if `includes_subdomains`.
     pub fn add(&self, host: &str, includes_subdomains: bool) {
         let known = KnownHost { includes_subdomains, until: None };
         insert(&mut self.hosts(), bare(host).to_ascii_lowercase().into(), known);

@@ -101,7 +101,8 @@ impl Client {
         Box::pin(middleware::send_through(&self.0, request, None)).await
     }
 
-    /// The same, and shows interim responses (1xx), such as 103 Early Hints, as they come.
+    /// Sends a request as [`send`](Self::send) does, and shows interim responses (1xx), such as 103 Early Hints, as they
+    /// come.
     ///
     /// # Errors
     /// As [`Client::send`].

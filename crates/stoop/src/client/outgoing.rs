@@ -1,5 +1,7 @@
 //! A request on its way out: what every request has, and what a redirect changes.
 
+use std::time::Instant;
+
 use base64::prelude::{BASE64_STANDARD, Engine};
 use http::{Method, StatusCode};
 use percent_encoding::percent_decode_str;
@@ -27,6 +29,8 @@ pub(super) struct Outgoing {
     pub(super) parts: Recycle<RequestParts>,
     /// What is sent next.
     pub(super) body: Body,
+    /// When its caller called.
+    pub(super) called: Instant,
     /// The same to be sent again, if it can be.
     copy: Option<Body>,
     /// Its extensions, on their way to a handler in this process. Boxed, because that is rare.
@@ -40,7 +44,11 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(shared: &ClientShared, request: Request) -> Result<Self, Error> {
+    pub(super) fn new(
+        shared: &ClientShared,
+        request: Request,
+        called: Instant,
+    ) -> Result<Self, Error> {
         let Request { mut parts, body } = request;
         let RequestParts {
             head,
@@ -78,6 +86,7 @@ impl Outgoing {
         let mut outgoing = Self {
             parts,
             body,
+            called,
             copy,
             relayed,
             #[cfg(feature = "cookies")]
@@ -160,8 +169,8 @@ impl Outgoing {
         self.parts.head.method()
     }
 
-    /// Whether it may be sent again without harm (RFC 9110 §9.2.2), and can be.
-    pub(super) fn is_repeatable(&self) -> bool {
+    /// Whether its content can be sent again.
+    pub(super) fn is_replayable(&self) -> bool {
         self.copy.is_some()
     }
 
@@ -203,7 +212,7 @@ impl Outgoing {
         let Some(location) = head.fields().first("location") else { return Ok(false) };
         let method = redirect::method(head.status(), self.method());
         let drops_content = head.status() == StatusCode::SEE_OTHER || method != *self.method();
-        if !(drops_content || self.is_repeatable()) {
+        if !(drops_content || self.is_replayable()) {
             // A stream that was sent cannot be sent again: the caller has to.
             return Ok(false);
         }

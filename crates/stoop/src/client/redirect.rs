@@ -108,7 +108,7 @@ impl Redirects {
         self
     }
 
-    /// Has `decide` called for each redirect that could be followed: one whose Location is an http or https URL,
+    /// Asks `decide` at each redirect that could be followed: one whose Location is an http or https URL,
     /// below the limit, and whose content can be sent again if it is to be.
     pub fn decided_by(
         mut self,

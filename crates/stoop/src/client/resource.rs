@@ -72,7 +72,26 @@ impl Resource {
         below
     }
 
-    /// The same with `pairs` added to the query: see [`RequestBuilder::query`].
+    /// The resource below this one whose path is longer by one segment, whatever is in it: a `/` in a name is
+    /// percent-encoded too.
+    ///
+    /// ```
+    /// # let client = stoop::Client::new();
+    /// let files = client.resource("https://api.example.com/files")?;
+    /// assert_eq!(files.segment("2026/plan").url(), "https://api.example.com/files/2026%2Fplan");
+    /// assert_eq!(files.at("2026/plan").url(), "https://api.example.com/files/2026/plan");
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub fn segment(&self, segment: &str) -> Self {
+        let mut below = self.clone();
+        below.url.set_query(None);
+        if let Ok(mut segments) = below.url.path_segments_mut() {
+            segments.pop_if_empty().push(segment);
+        }
+        below
+    }
+
+    /// The resource with `pairs` added to the query of its URL: see [`RequestBuilder::query`].
     ///
     /// # Errors
     /// [`ErrorKind::InvalidUrl`] if they are no pairs.
@@ -82,7 +101,7 @@ impl Resource {
         Ok(Self { url, ..self.clone() })
     }
 
-    /// The same with a field that all its requests have.
+    /// The resource with a field that all its requests have.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidMessage`] if it may not be sent.

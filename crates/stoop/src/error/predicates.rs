@@ -41,6 +41,11 @@ impl Error {
         self.phase() == Phase::Tls
     }
 
+    /// Whether it happened at a proxy or on the way to it: its name, its connection, or its refusal.
+    pub fn is_proxy(&self) -> bool {
+        self.0.is_of_proxy || matches!(self.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused)
+    }
+
     /// Whether the request makes no sense, so that it will fail whenever it is sent.
     pub fn is_request(&self) -> bool {
         matches!(self.kind(), ErrorKind::InvalidUrl | ErrorKind::InvalidMessage)
@@ -92,6 +97,7 @@ mod tests {
         assert!(error.is_body() && !error.is_connect() && !error.is_decode());
         let error = Error::new(ErrorKind::RequestBody, Phase::Send);
         assert!(error.is_body() && !error.is_request());
+        assert!(!error.is_proxy() && Error::new(ErrorKind::ProxyAuth, Phase::Connect).is_proxy());
         assert!(Error::new(ErrorKind::RedirectLimit, Phase::Redirect).is_redirect());
         assert!(Error::new(ErrorKind::HttpStatus, Phase::Wait).is_status());
         assert!(Error::new(ErrorKind::InvalidUrl, Phase::Request).is_request());

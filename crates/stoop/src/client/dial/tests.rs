@@ -73,7 +73,7 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
     let observer = RequestObserver::new(&Observers::default(), &Request::get("/").unwrap());
     let terms = ConnectLimits {
         time: &time,
-        due: Due::new(RequestDeadlines::Endless, &time),
+        due: Due::new(RequestDeadlines::Endless, &time, stoop_io::now()),
         setup_by: None,
         public_only: false,
         observer: &observer,

@@ -102,13 +102,13 @@ impl Proxy {
         Ok(Self(Arc::new(server)))
     }
 
-    /// The same with credentials: see [`Proxy`].
+    /// Replaces the credentials: see [`Proxy`].
     pub fn with_credentials(self, user: impl AsRef<[u8]>, password: impl AsRef<[u8]>) -> Self {
         let (user, password) = (user.as_ref().to_vec(), Some(password.as_ref().to_vec()));
         self.change(|server| (server.user, server.password) = (user, password))
     }
 
-    /// The same with a field that is sent to the proxy alone: with CONNECT, and with what it forwards. SOCKS has none.
+    /// Adds a field that is sent to the proxy alone: with CONNECT, and with what it forwards. SOCKS has none.
     ///
     /// # Errors
     /// [`InvalidMessage`](ErrorKind::InvalidMessage) for a field that may not be sent.
@@ -177,10 +177,10 @@ impl Proxy {
         let proxy = format_args!("the proxy {}", url.as_str().trim_end_matches('/'));
         match error.phase() {
             Phase::Request | Phase::Queue | Phase::Dns | Phase::Connect | Phase::Tls => {
-                error.with_context(proxy)
+                error.of_proxy(proxy)
             }
             Phase::Send | Phase::Wait | Phase::Receive | Phase::Redirect => {
-                error.in_phase(Phase::Connect).with_context(proxy)
+                error.in_phase(Phase::Connect).of_proxy(proxy)
             }
         }
     }

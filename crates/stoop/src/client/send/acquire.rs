@@ -83,6 +83,8 @@ impl RequestRun<'_> {
                     }
                 }
             };
+            let (backoff, limits) = (&self.shared.backoff, &self.shared.limits.pool);
+            backoff.check(origin, now())?;
             // Boxed with all it needs, for the same reason.
             let connecting = Box::pin(self.shared.connector.connect(
                 url,
@@ -98,8 +100,6 @@ impl RequestRun<'_> {
                 },
                 watch,
             ));
-            let (backoff, limits) = (&self.shared.backoff, &self.shared.limits.pool);
-            backoff.check(origin, now())?;
             let io = match connecting.await {
                 Ok(io) => {
                     backoff.connected(origin);

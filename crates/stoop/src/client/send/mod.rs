@@ -56,7 +56,7 @@ pub(crate) fn send<'a>(
     send_observed(shared, request, interim, observer)
 }
 
-/// The same, told to an observer that knows of it already.
+/// Sends a request as [`send`] does, for an observer that was told of it before.
 pub(crate) fn send_observed<'a>(
     shared: &'a ClientShared,
     #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
@@ -81,10 +81,11 @@ async fn exchange(
     observer: RequestObserver,
 ) -> Result<Response, Error> {
     let failed = |error| observer.failed(error);
-    let (due, versions) =
-        (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
+    let called = now();
+    let due = Due::new(request.parts.deadlines, &shared.limits.time, called);
+    let versions = request.parts.versions;
     // Matched, because what `?` converts it copies, and this is large.
-    let mut outgoing = match Outgoing::new(shared, request) {
+    let mut outgoing = match Outgoing::new(shared, request, called) {
         Ok(outgoing) => outgoing,
         Err(error) => return Err(failed(error)),
     };
@@ -159,7 +160,7 @@ async fn exchange(
 /// An error behind the head of a response, with what is known of its request.
 fn told(error: Error, outgoing: &Outgoing) -> Error {
     let timings = outgoing.parts.timings;
-    let facts = RequestFacts::new(outgoing.method(), 1, timings.first_byte());
+    let facts = RequestFacts::new(outgoing.method(), 1, now() - outgoing.called);
     error.with_timings(timings).with_facts(facts)
 }
 
@@ -200,9 +201,10 @@ async fn exchange_to_switch(
     request: Request,
     observer: &RequestObserver,
 ) -> Result<Switched, Error> {
-    let (due, versions) =
-        (Due::new(request.parts.deadlines, &shared.limits.time), request.parts.versions);
-    let mut outgoing = Outgoing::new(shared, request)?;
+    let called = now();
+    let due = Due::new(request.parts.deadlines, &shared.limits.time, called);
+    let versions = request.parts.versions;
+    let mut outgoing = Outgoing::new(shared, request, called)?;
     // An Upgrade is HTTP/1.1's; over HTTP/2 there are only tunnels.
     let may_choose = shared.connector.versions(outgoing.url()) == Versions::All;
     let http1 = may_choose && *outgoing.method() != Method::CONNECT;
@@ -341,8 +343,7 @@ impl<'a> RequestRun<'a> {
                 Err(error) => break error,
             };
             let reused = acquired.reused;
-            let (now, due) = (watch.since, self.due);
-            let called = now.checked_sub(watch.timings.first_byte()).unwrap_or(now);
+            let (now, due, called) = (watch.since, self.due, outgoing.called);
             let times = ExchangeTimes { now, called, attempt: attempts, due };
             let failed = match self.exchange(acquired, outgoing, times, interim).await {
                 Ok(outcome) => {
@@ -369,7 +370,7 @@ impl<'a> RequestRun<'a> {
             tries.http1 |= failed.error.wants_http1() && self.versions.is_none();
         };
         watch.lap(error.phase());
-        let facts = RequestFacts::new(outgoing.method(), attempts, watch.timings.first_byte());
+        let facts = RequestFacts::new(outgoing.method(), attempts, watch.since - outgoing.called);
         let error = error.with_timings(watch.timings).with_facts(facts);
         Err(error.with_hop(hop(outgoing, self.redirects)))
     }

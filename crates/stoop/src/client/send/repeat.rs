@@ -39,7 +39,7 @@ impl RequestRun<'_> {
         tries: &mut Tries,
     ) -> bool {
         let (error, limits) = (&failed.error, &self.shared.limits);
-        if failed.unsent.is_none() && !outgoing.is_repeatable() {
+        if failed.unsent.is_none() && !outgoing.is_replayable() {
             return false;
         }
         let is_gone = match error.kind() {
@@ -59,7 +59,7 @@ impl RequestRun<'_> {
         // reach the server.
         let is_safe = outgoing.method().is_idempotent() || error.is_refused();
         let is_stale = is_gone && reused && !failed.received && is_safe;
-        tries.stale += 1;
+        tries.stale += u32::from(is_stale);
         is_stale && tries.stale <= limits.retries_max
     }
 
