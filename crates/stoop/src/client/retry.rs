@@ -31,7 +31,7 @@ pub(super) async fn send(
     loop {
         let again = if attempt < retries.max { request.try_clone() } else { None };
         let method = request.method().clone();
-        let mut outcome = send::send_observed(shared, request, interim, observer.again()).await;
+        let mut outcome = send::send_observed(shared, request, interim, observer.clone()).await;
         if attempt > 0 {
             outcome = outcome.map_err(|error| error.after(attempt, now() - begun));
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
 use super::event::ClientEvent;
 #[cfg(feature = "metrics")]
@@ -36,8 +37,11 @@ impl Observers {
     }
 }
 
-/// What is told of one request.
-pub(crate) struct RequestObserver {
+/// Where it is told what happens to one request: nowhere, for most. Cheap to clone and to move.
+#[derive(Clone)]
+pub(crate) struct RequestObserver(Option<Arc<Listeners>>);
+
+struct Listeners {
     observers: Option<Arc<[Observer]>>,
     id: u64,
     #[cfg(feature = "tracing")]
@@ -50,36 +54,71 @@ pub(crate) struct RequestObserver {
 impl RequestObserver {
     /// Begins to tell of a request.
     pub(crate) fn new(observers: &Observers, request: &Request) -> Self {
+        let is_heard = observers.all.is_some();
+        #[cfg(feature = "metrics")]
+        let is_heard = is_heard || observers.are_counted;
+        #[cfg(feature = "tracing")]
+        let span = trace::span(request);
+        #[cfg(feature = "tracing")]
+        let is_heard = is_heard || !span.is_disabled();
         #[cfg(not(any(feature = "tracing", feature = "metrics")))]
         let _ = request;
-        Self {
+        if !is_heard {
+            return Self(None);
+        }
+        Self(Some(Arc::new(Listeners {
             id: match &observers.all {
                 Some(_) => observers.next.fetch_add(1, Ordering::Relaxed),
                 None => 0,
             },
             observers: observers.all.clone(),
             #[cfg(feature = "tracing")]
-            span: trace::span(request),
+            span,
             #[cfg(feature = "metrics")]
             counted: observers.are_counted.then(|| request.method().clone()),
-        }
-    }
-
-    /// The same for another attempt.
-    pub(crate) fn again(&self) -> Self {
-        Self {
-            observers: self.observers.clone(),
-            id: self.id,
-            #[cfg(feature = "tracing")]
-            span: self.span.clone(),
-            #[cfg(feature = "metrics")]
-            counted: self.counted.clone(),
-        }
+        })))
     }
 
     /// Tells what happens.
     #[inline]
     pub(crate) fn tell(&self, event: &ClientEvent<'_>) {
+        if let Some(listeners) = &self.0 {
+            listeners.tell(event);
+        }
+    }
+
+    /// Whether what happens is told at all.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Tells of an error that ends the request, and returns it.
+    pub(crate) fn failed(&self, error: Error) -> Error {
+        self.tell(&ClientEvent::Failed { error: &error });
+        error
+    }
+
+    /// Sends the place in its trace with the request.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn propagate(&self, request: &mut Request) {
+        if let Some(listeners) = self.0.as_ref().filter(|listeners| !listeners.span.is_disabled()) {
+            trace::propagate(&listeners.span, request);
+        }
+    }
+
+    /// Polls what is done for the request, in its span if there is one.
+    #[inline]
+    pub(crate) fn poll_in_span<T>(&self, poll: impl FnOnce() -> Poll<T>) -> Poll<T> {
+        #[cfg(feature = "tracing")]
+        if let Some(listeners) = &self.0 {
+            return listeners.span.in_scope(poll);
+        }
+        poll()
+    }
+}
+
+impl Listeners {
+    fn tell(&self, event: &ClientEvent<'_>) {
         if let Some(observers) = &self.observers {
             observers.iter().for_each(|observer| observer(self.id, event));
         }
@@ -89,34 +128,5 @@ impl RequestObserver {
         if let Some(method) = &self.counted {
             metrics::tell(method, event);
         }
-    }
-
-    /// Whether what happens is told at all.
-    pub(crate) fn is_heard(&self) -> bool {
-        #[cfg(feature = "tracing")]
-        if !self.span.is_disabled() {
-            return true;
-        }
-        #[cfg(feature = "metrics")]
-        if self.counted.is_some() {
-            return true;
-        }
-        self.observers.is_some()
-    }
-
-    /// Tells of an error that ends the request, and returns it.
-    pub(crate) fn failed(&self, error: Error) -> Error {
-        self.tell(&ClientEvent::Failed { error: &error });
-        error
-    }
-
-    /// Sends the place in its trace with the request, and returns the span that it is sent in, if there is one.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn propagate(&self, request: &mut Request) -> Option<tracing::Span> {
-        if self.span.is_disabled() {
-            return None;
-        }
-        trace::propagate(&self.span, request);
-        Some(self.span.clone())
     }
 }

@@ -6,6 +6,7 @@ mod repeat;
 mod tests;
 
 use std::future::poll_fn;
+use std::pin::pin;
 
 use http::Method;
 #[cfg(any(feature = "compression", feature = "proxy"))]
@@ -38,9 +39,6 @@ use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
 use crate::versions::Versions;
 
-#[cfg(feature = "tracing")]
-use tracing::{Instrument, Span};
-
 use acquire::{Acquired, Carrier};
 use repeat::{Failed, Tries};
 
@@ -57,29 +55,17 @@ pub(crate) fn send<'a>(
 }
 
 /// Sends a request as [`send`] does, for an observer that was told of it before.
-pub(crate) fn send_observed<'a>(
-    shared: &'a ClientShared,
+///
+/// It is one future with all that it holds, as each that is in another adds to the size of both.
+pub(crate) async fn send_observed(
+    shared: &ClientShared,
     #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
     mut request: Request,
-    interim: Interim<'a>,
-    observer: RequestObserver,
-) -> impl Future<Output = Result<Response, Error>> + Send + 'a {
-    #[cfg(feature = "tracing")]
-    let span = observer.propagate(&mut request).unwrap_or_else(Span::none);
-    let exchanging = exchange(shared, request, interim, observer);
-    #[cfg(feature = "tracing")]
-    let exchanging = exchanging.instrument(span);
-    exchanging
-}
-
-/// Sends a request up to the head of its final response. It is one future with all that it holds, as each that is in
-/// another adds to the size of both.
-async fn exchange(
-    shared: &ClientShared,
-    request: Request,
     interim: Interim<'_>,
     observer: RequestObserver,
 ) -> Result<Response, Error> {
+    #[cfg(feature = "tracing")]
+    observer.propagate(&mut request);
     let failed = |error| observer.failed(error);
     let called = now();
     let due = Due::new(request.parts.deadlines, &shared.limits.time, called);
@@ -98,7 +84,12 @@ async fn exchange(
             via: via.as_ref(),
             ..job
         };
-        let (head, exchange, peer) = match run.run(&mut outgoing, interim).await {
+        // Polled where it stands: what is moved to be wrapped is copied.
+        let outcome = {
+            let mut running = pin!(run.run(&mut outgoing, interim));
+            poll_fn(|cx| observer.poll_in_span(|| running.as_mut().poll(cx))).await
+        };
+        let (head, exchange, peer) = match outcome {
             Ok(SendOutcome::Response { head, exchange, peer }) => (head, exchange, peer),
             Err(error) => return Err(failed(error)),
             Ok(SendOutcome::Switched(_)) => {
@@ -177,11 +168,11 @@ pub(crate) async fn switch(
 ) -> Result<Switch, Error> {
     let observer = RequestObserver::new(&shared.observers, &request);
     #[cfg(feature = "tracing")]
-    let span = observer.propagate(&mut request);
-    let switching = exchange_to_switch(shared, request, &observer);
-    #[cfg(feature = "tracing")]
-    let switching = switching.instrument(span.unwrap_or_else(Span::none));
-    let switched = switching.await;
+    observer.propagate(&mut request);
+    let switched = {
+        let mut switching = pin!(exchange_to_switch(shared, request, &observer));
+        poll_fn(|cx| observer.poll_in_span(|| switching.as_mut().poll(cx))).await
+    };
     Ok(match switched.map_err(|error| observer.failed(error))? {
         Switched::Accepted(upgraded) => Switch::Accepted(upgraded),
         Switched::Declined(head, exchange, sent) => {
