@@ -159,6 +159,20 @@ async fn content_may_be_several_members_or_frames_or_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_little_content_that_decodes_to_nothing_is_read_and_much_of_it_is_an_error() {
+    let empty = encoded(ContentCoding::Gzip, b"");
+    let members = |count: usize| [empty.repeat(count), HELLO[0].1.to_vec()].concat();
+    assert_eq!(outcome(&response("gzip", &members(1_000))).await.unwrap(), "hello");
+    let too_many = members(1_100_000 / empty.len());
+    let failed = outcome(&response("gzip", &too_many)).await.unwrap_err();
+    assert_eq!(failed, (ErrorKind::Decode, Phase::Receive));
+    // The same for what pads it.
+    let padded = [HELLO[3].1, &vec![0; 1_100_000]].concat();
+    let failed = outcome(&response("br", &padded)).await.unwrap_err();
+    assert_eq!(failed, (ErrorKind::Decode, Phase::Receive));
+}
+
+#[tokio::test(start_paused = true)]
 async fn content_that_is_cut_or_is_not_what_it_says_is_an_error_and_never_a_short_success() {
     let malformed = Err((ErrorKind::Decode, Phase::Receive));
     for (coding, content) in HELLO {

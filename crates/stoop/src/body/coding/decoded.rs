@@ -15,6 +15,10 @@ use crate::error::{Error, ErrorKind, Phase};
 /// Output for which the ratio is of no interest.
 const RATIO_GRACE_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Bytes in a row that may decode to nothing: headers, empty members, padding behind the end. Without a bound the next
+/// piece would never come.
+const BARREN_BYTES_MAX: u64 = 1024 * 1024;
+
 /// The bounds of decoded content.
 #[derive(Clone, Copy)]
 pub(crate) struct DecodeLimits {
@@ -31,6 +35,7 @@ pub(crate) fn decode(content: Body, codings: &[ContentCoding], limits: DecodeLim
             decoder: None,
             input: Bytes::new(),
             read: 0,
+            barren: 0,
             has_more: false,
             has_ended: false,
             output: 0,
@@ -49,6 +54,8 @@ struct Decoded {
     input: Bytes,
     /// Bytes that were read.
     read: u64,
+    /// Bytes of those that have decoded to nothing, since the last that did not.
+    barren: u64,
     /// The decoder filled its room, and may have more of what it was given.
     has_more: bool,
     has_ended: bool,
@@ -108,6 +115,11 @@ impl Decoded {
             }
             self.has_more = made == room.len();
             self.input.advance(taken);
+            self.barren = if made > 0 { 0 } else { self.barren + taken as u64 };
+            if self.barren > BARREN_BYTES_MAX {
+                let why = format_args!("{} bytes of it decode to nothing", self.barren);
+                return Poll::Ready(Err(self.malformed(&why)));
+            }
             if made > 0 {
                 self.output += made as u64;
                 return Poll::Ready(self.check().map(|()| made));
