@@ -27,16 +27,18 @@ Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, wher
 not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs, where a
 client can set it.
 
-Formats of --write-out: text with %{VARIABLE}, \\n, \\r, \\t and %%; @FILE reads it from a file. Variables:
+Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from a file.
+Variables:
   content_type errormsg exitcode filename_effective header_json http_code http_version json method
   num_connects num_headers num_redirects redirect_url referer remote_ip remote_port response_code scheme
   size_download size_header size_request size_upload speed_download speed_upload stderr stdout
   time_appconnect time_connect time_namelookup time_pretransfer time_redirect time_starttransfer
   time_total url url_effective
 
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X; --retry sends again
-only what can be sent twice without harm; a cookie file has no cookies for public suffixes; there is
-one URL, without patterns.
+Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
+of any other method; -e has no ';auto'; --retry sends again only what can be sent twice without harm; a
+cookie file has no cookies for public suffixes; there is one URL, without patterns; content is written
+as it comes, so that there is no -N.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status

@@ -14,6 +14,9 @@ use super::form::form;
 use crate::request_options::Header;
 use crate::scheme::has_scheme;
 
+/// Content of more bytes than this is sent when the server asks for it, or after a second: curl's figure.
+const EXPECT_BYTES_MIN: u64 = 1024 * 1024;
+
 /// Bytes that standard input is read by.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -81,11 +84,23 @@ pub(super) async fn request(
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
     let body = body(args, headers, &mut request).await?;
+    if !body.is_empty()
+        && body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN)
+        && is_surely_http1(args, url)
+    {
+        add(&mut request, headers, "expect", || Some("100-continue".to_owned()))?;
+    }
     let body = match args.limit_rate {
         Some(rate) if !body.is_empty() => paced(body, rate),
         _ => body,
     };
     Ok(request.with_body(body))
+}
+
+/// Whether the request goes over HTTP/1.1: a stream of HTTP/2 is reset at little cost when its content is not wanted.
+fn is_surely_http1(args: &GetArgs, url: &str) -> bool {
+    let is_https = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
+    args.http1 || !(is_https || args.http2_prior_knowledge)
 }
 
 /// Adds a field, unless the options have one of that name, or say that there is to be none.

@@ -75,6 +75,12 @@ pub(super) fn fill(format: &str, notes: &Notes, outcome: &Outcome) -> (Vec<Writt
             text.push('%');
             rest = behind;
         } else if let Some((name, behind)) =
+            rest.strip_prefix("%header{").and_then(|behind| behind.split_once('}'))
+        {
+            let value = notes.head.as_ref().and_then(|head| head.fields().first(name.trim()));
+            text.push_str(&String::from_utf8_lossy(value.unwrap_or_default()));
+            rest = behind;
+        } else if let Some((name, behind)) =
             rest.strip_prefix("%{").and_then(|behind| behind.split_once('}'))
         {
             match name {

@@ -39,6 +39,32 @@ fn the_story_has_each_step_in_its_order_with_its_time() {
 }
 
 #[test]
+fn large_content_waits_for_a_100_over_http1() {
+    let server = EchoServer::start();
+    let here = server.address;
+    let file = std::env::temp_dir().join(format!("stoop-get-expect-{}", std::process::id()));
+    for (bytes, options, expects) in [
+        (1 << 20, format!("-T {} http://{here}/", file.display()), false),
+        ((1 << 20) + 1, format!("-T {} http://{here}/", file.display()), true),
+        ((1 << 20) + 1, format!("-s --data-binary @{} http://{here}/", file.display()), true),
+        ((1 << 20) + 1, format!("-T {} -H Expect: http://{here}/", file.display()), false),
+    ] {
+        std::fs::write(&file, vec![b'x'; bytes]).expect("room");
+        let ran = get(&options);
+        assert_eq!(ran.code, Some(0), "{options}: {}", ran.stderr);
+        let seen = server.take_seen();
+        let expect = seen[0].fields.get("expect").map(String::as_str);
+        assert_eq!(expect, expects.then_some("100-continue"), "{options}");
+        assert_eq!(seen[0].content.len(), bytes, "{options}");
+    }
+    let _ = std::fs::remove_file(&file);
+    // How long it will be is not known.
+    let ran = run(stoop(&format!("get -T - http://{here}/")), "short");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(server.take_seen()[0].fields["expect"], "100-continue");
+}
+
+#[test]
 fn credentials_are_not_shown() {
     let server = EchoServer::start();
     let here = server.address;

@@ -260,6 +260,7 @@ const CASES: &[&str] = &[
     "-w %{content§type}|%{method}|%{scheme}|%{num§connects}|%{remote§ip}|%{exitcode}\\n URL/",
     "-w %{redirect§url}|%{size§upload}|%{http§version}|%{response§code}|%% -d x URL/to//there",
     "-w @format URL/",
+    "-w [%header{Content-Type}][%header{x-none}] URL/",
     "-s -w %{http§code} http://DEAD/",
     "-w %{filename§effective} -o out URL/",
     "-m 0.5 URL/hang",
