@@ -153,9 +153,14 @@ impl Words<'_> {
 
     /// Skips a macro: its name, and the lines up to an empty one.
     fn skip_macro(&mut self) {
-        let ends = ["\n\n", "\n\r\n"].map(|end| self.text.find(end).map(|at| at + end.len()));
-        let end = ends.into_iter().flatten().min().unwrap_or(self.text.len());
-        self.advance(end);
+        let mut bytes = 0;
+        for (index, line) in self.text.split_inclusive('\n').enumerate() {
+            bytes += line.len();
+            if index > 0 && matches!(line, "\n" | "\r\n") {
+                break;
+            }
+        }
+        self.advance(bytes);
     }
 
     fn advance(&mut self, bytes: usize) {
