@@ -136,12 +136,12 @@ pub(crate) struct GetArgs {
     #[arg(long)]
     pub(super) fail_with_body: bool,
 
-    /// The longest that everything may take
-    #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
+    /// The longest that everything may take; 0 is no limit
+    #[arg(short, long, value_name = "SECONDS", value_parser = limit)]
     pub(super) max_time: Option<Duration>,
 
-    /// The longest that name, connection and TLS may take [default: 300]
-    #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
+    /// The longest that name, connection and TLS may take; 0 is the default [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = limit)]
     pub(super) connect_timeout: Option<Duration>,
 
     /// Credentials, USER:PASSWORD
@@ -253,6 +253,14 @@ pub(crate) struct GetArgs {
     pub(super) write_out: Option<String>,
 }
 
+/// A limit of time, of which whole milliseconds count: with none of them it is zero.
+fn limit(text: &str) -> Result<Duration, String> {
+    match text.trim().parse::<f64>() {
+        Ok(seconds) if (0.0..0.001).contains(&seconds) => Ok(Duration::ZERO),
+        _ => units::duration(text),
+    }
+}
+
 /// A rate in bytes a second: a number, with K, M or G, which are powers of 1,024.
 fn rate(text: &str) -> Result<u64, String> {
     let allowed = || "a rate is a number of bytes a second, as 500, 100K or 2M".to_owned();
@@ -269,6 +277,15 @@ fn rate(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_below_a_millisecond_is_none() {
+        assert_eq!((limit("0"), limit("0.0001")), (Ok(Duration::ZERO), Ok(Duration::ZERO)));
+        assert_eq!(limit("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["", "-1", "x", "nan"] {
+            assert!(limit(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn a_rate_has_units_of_1024() {

@@ -37,7 +37,7 @@ pub(super) fn client(
     let (record, is_told) = (record.clone(), args.verbose);
     let mut builder = Client::builder()
         .limits(limits())
-        .setup_timeout(args.connect_timeout.unwrap_or(CONNECT))
+        .setup_timeout(args.connect_timeout.filter(|limit| !limit.is_zero()).unwrap_or(CONNECT))
         .decode_content(args.compressed)
         .accept_any(!Header::removes(headers, "accept"))
         .allow_private(true)
@@ -53,7 +53,7 @@ pub(super) fn client(
         (false, true) => Versions::Http2,
         (false, false) => Versions::All,
     });
-    if let Some(total) = args.max_time {
+    if let Some(total) = args.max_time.filter(|limit| !limit.is_zero()) {
         builder = builder.timeout(total);
     }
     if let Some(retries) = args.retry.filter(|retries| *retries > 0) {
