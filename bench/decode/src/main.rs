@@ -1,6 +1,7 @@
 //! The CPU time of decoding content: by a client of stoop from a response, and by the library of the coding alone.
 //!
-//! `stoop-bench-decode ROUNDS` prints a line for each coding and round: `CODING STOOP_NS LIBRARY_NS`.
+//! `stoop-bench-decode ROUNDS` prints a line for each coding and round, `CODING STOOP_NS TRANSFER_NS LIBRARY_NS`: the
+//! response decoded, the same response not decoded, and the content decoded by the library.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -27,30 +28,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (coding, encoded) in &codings {
         let client = client(coding, encoded)?;
         for round in 0..rounds {
-            let stoop = || runtime.block_on(by_client(&client)).map_err(io::Error::other);
-            let library = || by_library(coding, encoded);
-            // Neither always follows the other.
-            let (stoop, library) = match round % 2 {
-                0 => (timed(stoop)?, timed(library)?),
+            let by_client = |decodes| {
+                let read = by_client(&client, decodes);
+                runtime.block_on(read).map_err(io::Error::other)
+            };
+            let stoop = || timed(CONTENT_BYTES, || by_client(true));
+            let transfer = || timed(encoded.len(), || by_client(false));
+            let library = || timed(CONTENT_BYTES, || by_library(coding, encoded));
+            // None always follows the same one.
+            let (stoop, transfer, library) = match round % 2 {
+                0 => (stoop()?, transfer()?, library()?),
                 _ => {
-                    let library = timed(library)?;
-                    (timed(stoop)?, library)
+                    let library = library()?;
+                    (stoop()?, transfer()?, library)
                 }
             };
-            println!("{coding} {} {}", stoop.as_nanos(), library.as_nanos());
+            let [stoop, transfer, library] = [stoop, transfer, library].map(|time| time.as_nanos());
+            println!("{coding} {stoop} {transfer} {library}");
         }
     }
     Ok(())
 }
 
-/// The CPU time of decoding all content.
-fn timed(decode: impl FnOnce() -> io::Result<usize>) -> io::Result<Duration> {
+/// The CPU time of reading so many bytes.
+fn timed(expected: usize, read: impl FnOnce() -> io::Result<usize>) -> io::Result<Duration> {
     let begun = cpu_time()?;
-    let decoded = decode()?;
+    let bytes = read()?;
     let took = cpu_time()? - begun;
-    match decoded {
-        CONTENT_BYTES => Ok(took),
-        other => Err(io::Error::other(format!("{other} bytes instead of {CONTENT_BYTES}"))),
+    match bytes == expected {
+        true => Ok(took),
+        false => Err(io::Error::other(format!("{bytes} bytes instead of {expected}"))),
     }
 }
 
@@ -75,8 +82,8 @@ fn client(coding: &'static str, encoded: &[u8]) -> Result<Client, stoop::Error> 
     Client::builder().limits(limits).handler(answer).build()
 }
 
-async fn by_client(client: &Client) -> Result<usize, stoop::Error> {
-    let mut response = client.get("http://server.test/").await?;
+async fn by_client(client: &Client, decodes: bool) -> Result<usize, stoop::Error> {
+    let mut response = client.get("http://server.test/").decode_content(decodes).await?;
     let mut length = 0;
     while let Some(piece) = response.chunk().await? {
         length += piece.len();

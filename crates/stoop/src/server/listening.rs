@@ -8,7 +8,7 @@ use stoop_io::{ListenOptions, Listener};
 use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, ErrorKind, Phase};
 
-/// ListenFailure a server could not be started. The text says what to do about it.
+/// Why a server could not be started. The text says what to do about it.
 pub struct ListenError {
     endpoint: Endpoint,
     why: ListenFailure,
