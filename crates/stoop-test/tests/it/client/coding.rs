@@ -117,7 +117,7 @@ async fn each_coding_is_decoded_over_each_version_in_pieces_of_bounded_size() {
         assert_eq!(response.body_mut().len(), None);
         let mut all = Vec::new();
         while let Some(piece) = response.chunk().await.unwrap() {
-            assert!(piece.len() <= 32 * 1024);
+            assert!(piece.len() <= 64 * 1024);
             all.extend_from_slice(&piece);
         }
         assert!(all == content, "{coding} {versions:?}");

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 
 use bytes::Bytes;
 
-/// Bytes of a buffer, and so of the largest piece.
-const BUFFER_BYTES: usize = 32 * 1024;
+/// Bytes of a buffer, and so of the largest piece. zlib keeps the last 32 KiB of each call's output by copying it: a piece
+/// of 32 KiB would be copied whole.
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A shorter piece is copied, so that it does not keep a buffer.
-const SHARED_BYTES_MIN: usize = 8 * 1024;
+const SHARED_BYTES_MIN: usize = 16 * 1024;
 
 /// Buffers that a thread keeps.
 const FREE_MAX: usize = 4;
