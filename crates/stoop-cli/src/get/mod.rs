@@ -17,7 +17,8 @@ mod write_out;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use stoop::{CookieJar, Response, StatusCode};
+use stoop::{CookieJar, Error, ErrorKind, Phase, Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::args::GetArgs;
 use self::failure::GetFailure;
@@ -69,8 +70,10 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         sent: request.body().len().unwrap_or(0),
         ..Outcome::default()
     };
-    let mut exchange =
-        Exchange { args, record, offset, output: Output::new(path.as_deref(), offset > 0) };
+    let output = Output::new(path.as_deref(), offset > 0);
+    let deadline = args.max_time.filter(|limit| !limit.is_zero());
+    let deadline = deadline.map(|limit| Instant::now() + limit);
+    let mut exchange = Exchange { args, record, offset, output, deadline };
     outcome.file = exchange.output.name();
     let mut ended = match client.send(request).await {
         Ok(response) => exchange.receive(response, &mut outcome).await,
@@ -116,6 +119,8 @@ struct Exchange<'a> {
     record: Record,
     offset: u64,
     output: Output,
+    /// When everything has to be over, what `--limit-rate` waits for included.
+    deadline: Option<Instant>,
 }
 
 impl Exchange<'_> {
@@ -128,7 +133,9 @@ impl Exchange<'_> {
         outcome.final_url = response.url().map(str::to_owned);
         outcome.redirects = response.redirects();
         outcome.redirect_url = redirect_url(&response);
-        if self.args.location && !outcome.redirect_url.is_empty() {
+        let would_follow = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+            && !outcome.redirect_url.is_empty();
+        if self.args.location && self.args.max_redirs == Some(0) && would_follow {
             // With any other number the client says so.
             let message = "there are too many redirects: more than 0";
             return Err(GetFailure::new(exit::TOO_MANY_REDIRECTS, message));
@@ -167,12 +174,8 @@ impl Exchange<'_> {
             match response.chunk().await {
                 Ok(Some(piece)) => {
                     received += piece.len() as u64;
-                    if let Err(error) = self.output.write(&piece) {
-                        return Err((received, GetFailure::write(&error)));
-                    }
-                    if let Some(pace) = &mut pace {
-                        pace.wait(piece.len()).await;
-                    }
+                    let written = self.write(&piece, pace.as_mut()).await;
+                    written.map_err(|failure| (received, failure))?;
                 }
                 Ok(None) => break,
                 Err(error) => return Err((received, error.into())),
@@ -182,6 +185,23 @@ impl Exchange<'_> {
             Ok(()) => Ok(received),
             Err(error) => Err((received, GetFailure::write(&error))),
         }
+    }
+
+    /// Writes a piece of content, at the rate that is wanted.
+    async fn write(&mut self, piece: &[u8], pace: Option<&mut Pace>) -> Result<(), GetFailure> {
+        let failed = |error: io::Error| GetFailure::write(&error);
+        let Some(pace) = pace else { return self.output.write(piece).map_err(failed) };
+        for next in piece.chunks(pace.step()) {
+            self.output.write(next).map_err(failed)?;
+            let waiting = pace.wait(next.len());
+            match self.deadline {
+                Some(deadline) => timeout_at(deadline, waiting)
+                    .await
+                    .map_err(|_| Error::new(ErrorKind::TotalTimeout, Phase::Receive))?,
+                None => waiting.await,
+            }
+        }
+        Ok(())
     }
 
     /// Writes the heads that came to where they are wanted.

@@ -244,7 +244,7 @@ impl Pace {
     }
 
     /// As much as may pass at once: what a tenth of a second has.
-    fn step(&self) -> usize {
+    pub(super) fn step(&self) -> usize {
         usize::try_from((self.rate / 10).max(1)).unwrap_or(usize::MAX)
     }
 

@@ -65,6 +65,15 @@ fn large_content_waits_for_a_100_over_http1() {
 }
 
 #[test]
+fn what_a_rate_waits_for_is_part_of_the_time_limit() {
+    let server = EchoServer::start();
+    let begun = std::time::Instant::now();
+    let ran = get(&format!("-m 0.5 --limit-rate 1 http://{}/", server.address));
+    assert_eq!(ran.code, Some(28), "{}", ran.stderr);
+    assert!(begun.elapsed().as_secs() < 3, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn credentials_are_not_shown() {
     let server = EchoServer::start();
     let here = server.address;
