@@ -15,7 +15,7 @@ mod sized;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
@@ -95,10 +95,11 @@ pub(crate) enum Kind {
     },
 }
 
-/// Content, and the function that makes it again.
+/// Content, and the function that makes it: when it is first asked for anything, so that a copy that is never sent makes
+/// none.
 pub(crate) struct Replay {
     make: Arc<dyn Fn() -> Body + Send + Sync>,
-    body: Body,
+    made: OnceLock<Body>,
 }
 
 impl Kind {
@@ -229,7 +230,7 @@ impl Body {
             Kind::Request(reader) => reader.take_trailers(),
             Kind::Response(exchange) => exchange.take_trailers(),
             Kind::Stream { trailers, .. } => trailers.take(),
-            Kind::Replay(replay) => replay.body.take_trailers(),
+            Kind::Replay(replay) => replay.body_mut().take_trailers(),
             Kind::Empty | Kind::Full(_) => None,
         }
     }
@@ -247,7 +248,7 @@ impl Body {
             }
             Kind::Request(reader) => reader.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
-            Kind::Replay(replay) => replay.body.poll_chunk(cx),
+            Kind::Replay(replay) => replay.body_mut().poll_chunk(cx),
             Kind::Stream { frames, trailers } => loop {
                 return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
                     None => None,
@@ -296,7 +297,7 @@ impl Body {
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Request(reader) => reader.remaining(),
             Kind::Response(exchange) => exchange.remaining(),
-            Kind::Replay(replay) => replay.body.len(),
+            Kind::Replay(replay) => replay.body().len(),
             Kind::Stream { frames, .. } => frames.size_hint().exact(),
         }
     }
@@ -305,7 +306,7 @@ impl Body {
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Request(reader) => reader.is_end(),
-            Kind::Replay(replay) => replay.body.is_empty(),
+            Kind::Replay(replay) => replay.body().is_empty(),
             Kind::Stream { frames, .. } => frames.is_end_stream(),
             _ => self.len() == Some(0),
         }

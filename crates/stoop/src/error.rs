@@ -310,10 +310,15 @@ fn escaped(shown: impl fmt::Display) -> String {
         text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
         text.push('…');
     }
-    if text.contains(char::is_control) {
+    // Those that turn the direction of text would have a terminal show it in another order.
+    let is_hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(is_hidden) {
         let mut escaped = String::new();
         for c in text.chars() {
-            match c.is_control() {
+            match is_hidden(c) {
                 true => escaped.extend(c.escape_default()),
                 false => escaped.push(c),
             }

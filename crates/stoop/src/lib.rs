@@ -56,6 +56,7 @@ pub mod testing;
 mod timings;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub mod tls;
+mod turn;
 mod upgrade;
 mod url;
 mod versions;
@@ -81,7 +82,7 @@ pub use client::TraceParent;
 pub use client::{
     Client, ClientBuilder, ClientEvent, ClientStats, ConnectTarget, ConnectionCounts,
     ConnectionStats, EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt,
-    Redirects, RequestBuilder, Retries, ServerEvent, Switch,
+    Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, ServerEvent, Switch,
 };
 #[cfg(feature = "proxy")]
 pub use client::{NoProxy, Proxies, Proxy};

@@ -3,8 +3,10 @@
 mod read;
 mod save;
 
+pub(crate) use read::Asked;
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Extensions, StatusCode, Version};
@@ -50,6 +52,15 @@ pub struct Response<B = Body> {
     extensions: Extensions,
     /// The request it answers, as it was sent last.
     pub(crate) sent: Option<Recycle<RequestParts>>,
+}
+
+/// What a received response keeps with it while it is one of the `http` crate.
+#[derive(Clone)]
+struct Received {
+    sent: Arc<Recycle<RequestParts>>,
+    redirects: u16,
+    collect_max: u64,
+    save_max: u64,
 }
 
 /// Content, told apart so that buffers need no stream.
@@ -375,6 +386,12 @@ impl<B> From<http::Response<B>> for Response<B> {
         let (parts, body) = theirs.into_parts();
         let mut response = Self::from_stream(body).with_status(parts.status);
         response.extensions = parts.extensions;
+        if let Some(received) = response.extensions.remove::<Received>() {
+            let Received { sent, redirects, collect_max, save_max } = received;
+            (response.redirects, response.collect_max) = (redirects, collect_max);
+            response.save_max = save_max;
+            response.sent = Some(Arc::try_unwrap(sent).unwrap_or_else(|sent| (*sent).clone()));
+        }
         if !parts.headers.is_empty() {
             from_map(&parts.headers, response.fields_mut());
         }
@@ -454,17 +471,23 @@ impl IntoResponse for crate::Error {
     }
 }
 
-/// Status, version, fields, extensions and content; of a received response its [`Timings`] too, as an
-/// extension.
+/// Status, version, fields, extensions and content; of a received response its [`Timings`] and its
+/// [`ConnectionInfo`] too, as extensions. Made a [`Response`] again, it has its URL, history and limits as before.
 impl From<Response> for http::Response<Body> {
     fn from(mut response: Response) -> Self {
         let mut theirs = Self::new(Body::empty());
         *theirs.status_mut() = response.status();
         *theirs.version_mut() = response.version();
-        if response.sent.is_some() {
+        if let Some(connection) = response.connection() {
             theirs.extensions_mut().insert(response.timings());
+            theirs.extensions_mut().insert(connection);
         }
         theirs.extensions_mut().extend(std::mem::take(&mut response.extensions));
+        if let Some(sent) = response.sent.take() {
+            let (redirects, collect_max) = (response.redirects, response.collect_max);
+            let (save_max, sent) = (response.save_max, Arc::new(sent));
+            theirs.extensions_mut().insert(Received { sent, redirects, collect_max, save_max });
+        }
         *theirs.headers_mut() = into_map(response.fields());
         if let Some(content_type) = response.content_type() {
             let value = http::HeaderValue::from_static(content_type);

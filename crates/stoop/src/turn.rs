@@ -1,4 +1,4 @@
-//! How long a connection works before the other tasks of its thread get their turn.
+//! How long a connection, or what reads content, works before the other tasks of its thread get their turn.
 
 use std::future::Future;
 use std::pin::pin;

@@ -107,6 +107,11 @@ impl RequestBuilder {
         self.step(|builder| builder.extension(value))
     }
 
+    /// A second builder of the same request, if its content can be sent twice.
+    pub fn try_clone(&self) -> Option<Self> {
+        self.0.try_clone().map(Self)
+    }
+
     /// The request, to be sent by [`Client::send`](super::Client::send).
     ///
     /// # Errors

@@ -4,12 +4,15 @@ use std::fmt;
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::Path;
+use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
+use stoop_proto::Fields;
 
 use super::runtime::{runtime, wait};
+use crate::body::{Body, Incoming};
 use crate::client::Client;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, Phase};
 use crate::request::Request;
 use crate::response::Response as AsyncResponse;
 
@@ -19,6 +22,8 @@ pub struct Response {
     inner: AsyncResponse,
     /// What was received and not read.
     piece: Bytes,
+    /// Reading has failed: what follows is no end of the content.
+    has_failed: bool,
 }
 
 /// Sends a request and waits for the head of its response.
@@ -27,15 +32,48 @@ pub(super) fn send(client: Client, request: Request) -> Result<Response, Error> 
     Ok(Response::new(inner))
 }
 
-impl Response {
-    pub(super) fn new(inner: AsyncResponse) -> Self {
-        Self { inner, piece: Bytes::new() }
+/// Content of which the first piece was received already.
+struct Unread {
+    piece: Option<Bytes>,
+    rest: Body,
+}
+
+impl Incoming for Unread {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        match self.piece.take() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None => self.rest.poll_chunk(cx),
+        }
     }
 
-    /// The response; an empty one stays.
+    fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.rest.take_trailers()
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        Some(self.rest.len()? + self.piece.as_ref().map_or(0, |piece| piece.len() as u64))
+    }
+
+    fn wire_bytes(&self) -> Option<u64> {
+        self.rest.wire_bytes()
+    }
+}
+
+impl Response {
+    pub(super) fn new(inner: AsyncResponse) -> Self {
+        Self { inner, piece: Bytes::new(), has_failed: false }
+    }
+
+    /// The response, with all content that was not read; an empty one stays.
     fn taken(&mut self) -> AsyncResponse {
         let status = self.inner.status();
-        std::mem::replace(&mut self.inner, AsyncResponse::from_status(status))
+        let mut taken = std::mem::replace(&mut self.inner, AsyncResponse::from_status(status));
+        let piece = std::mem::take(&mut self.piece);
+        if !piece.is_empty() {
+            let rest = std::mem::take(taken.body_mut());
+            *taken.body_mut() = Body::incoming(Unread { piece: Some(piece), rest });
+        }
+        taken
     }
 
     /// Sets how much content may be collected or written: see [`crate::Response::limit`].
@@ -82,8 +120,12 @@ impl Response {
     /// The next piece of content; `None` at its end.
     ///
     /// # Errors
-    /// As [`crate::Response::chunk`].
+    /// As [`crate::Response::chunk`]; once that has failed, each further call does.
     pub fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        if self.has_failed {
+            let error = Error::new(ErrorKind::ClosedEarly, Phase::Receive);
+            return Err(error.with_detail("reading it has failed before"));
+        }
         if !self.piece.is_empty() {
             return Ok(Some(std::mem::take(&mut self.piece)));
         }
@@ -93,7 +135,13 @@ impl Response {
             (response, piece)
         })?;
         self.inner = response;
+        self.has_failed = piece.is_err();
         piece
+    }
+
+    /// The trailer section, once the content has been read to its end and if one came.
+    pub fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.inner.body_mut().take_trailers()
     }
 
     /// The response itself, or an error if its status is one of an error: see

@@ -1,7 +1,7 @@
 //! Content that can be made again, for requests that are sent more than once.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -34,14 +34,22 @@ impl Body {
     }
 
     fn replay(make: Arc<dyn Fn() -> Self + Send + Sync>) -> Self {
-        let body = make();
-        Self(Kind::Replay(Box::new(Replay { make, body })))
+        Self(Kind::Replay(Box::new(Replay { make, made: OnceLock::new() })))
     }
 }
 
 impl Replay {
     pub(super) fn again(&self) -> Body {
         Body::replay(Arc::clone(&self.make))
+    }
+
+    pub(super) fn body(&self) -> &Body {
+        self.made.get_or_init(|| (self.make)())
+    }
+
+    pub(super) fn body_mut(&mut self) -> &mut Body {
+        self.body();
+        self.made.get_mut().expect("it was just made")
     }
 
     /// The same with `change` applied to it, each time that it is made.
@@ -55,6 +63,6 @@ impl Replay {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        http_body::Body::poll_frame(Pin::new(&mut self.body), cx)
+        http_body::Body::poll_frame(Pin::new(self.body_mut()), cx)
     }
 }

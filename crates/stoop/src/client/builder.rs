@@ -216,7 +216,8 @@ impl ClientBuilder {
     }
 
     /// Connects only to addresses for which `allows` returns true: it is called with every address that a
-    /// URL, or a redirect, leads to, after its name was resolved, so that a name cannot lead elsewhere. If none
+    /// URL, or a redirect, leads to, after its name was resolved, so that a name cannot lead elsewhere; an IPv4
+    /// address that is written as one of IPv6 (`::ffff:127.0.0.1`) is shown as IPv4. If none
     /// is left: [`AddressDenied`](crate::ErrorKind::AddressDenied). Not for Unix sockets and
     /// [connectors](crate::rt::connector).
     ///
@@ -365,7 +366,7 @@ impl ClientBuilder {
     /// Content-Length, which are those of the content as it came;
     /// [`Response::decoded_from`](crate::Response::decoded_from) tells what was decoded, and
     /// [`Body::wire_bytes`](crate::Body::wire_bytes) its length. Not decoded is
-    /// what has no content, parts of it (206), and other codings.
+    /// what has no content, parts of it (206), other codings, and more than three in a row.
     ///
     /// Memory does not grow with the content. What it may become is bounded:
     /// [`decoded_bytes_max`](ClientLimits::decoded_bytes_max),

@@ -235,8 +235,10 @@ impl Connector {
             }
             if let Some(target) = target {
                 let port = url.port_or_known_default().unwrap_or(80);
+                let peer = io.peer();
                 let opening = open_socks(proxy, &mut io, target, port);
-                terms.within(limit, Phase::Connect, opening).await??;
+                let opened = terms.within(limit, Phase::Connect, opening).await;
+                opened.flatten().map_err(|error| error.with_peer(peer))?;
             }
             Ok(io)
         };

@@ -160,6 +160,11 @@ impl Deadlines {
         self.head = None;
     }
 
+    /// When the nearest of those passes that hold before there is a response.
+    pub(super) fn before_head(&self) -> Option<Instant> {
+        self.due().before_head()
+    }
+
     fn due(&self) -> Due {
         Due { total: self.total, head: self.head, is_watched: self.is_watched }
     }

@@ -132,7 +132,8 @@ impl Names {
             )));
         }
         if let Some(filter) = filter {
-            kept.retain(|address| filter(*address));
+            // An IPv4 address in the form of IPv6 (RFC 4291 §2.5.5.2) is connected to as what it is.
+            kept.retain(|address| filter(address.to_canonical()));
         }
         if kept.is_empty() {
             let error = Error::new(ErrorKind::AddressDenied, Phase::Dns);

@@ -50,6 +50,7 @@ impl Outgoing {
         called: Instant,
     ) -> Result<Self, Error> {
         let Request { mut parts, body } = request;
+        parts.called = Some(called);
         let RequestParts {
             head,
             url,

@@ -85,12 +85,32 @@ impl Client {
 pub struct RequestBuilder {
     pub(crate) client: Client,
     request: Result<Request, Error>,
+    /// The content was encoded by a step, and its field says so.
+    #[cfg(feature = "compression")]
+    is_encoded: bool,
 }
 
 impl RequestBuilder {
     pub(super) fn new(client: Client, method: Method, url: &str) -> Self {
         let request = client.0.request(method, url);
-        Self { client, request }
+        Self {
+            client,
+            request,
+            #[cfg(feature = "compression")]
+            is_encoded: false,
+        }
+    }
+
+    /// Makes ready for other content, which is not encoded.
+    #[cfg_attr(not(feature = "compression"), expect(unused_mut, reason = "nothing is encoded"))]
+    fn without_content(mut self) -> Self {
+        #[cfg(feature = "compression")]
+        if std::mem::take(&mut self.is_encoded)
+            && let Ok(request) = &mut self.request
+        {
+            request.fields_mut().remove("content-encoding");
+        }
+        self
     }
 
     /// Applies a step, unless one has failed before.
@@ -123,11 +143,11 @@ impl RequestBuilder {
         })
     }
 
-    /// Adds credentials by the Basic scheme (RFC 7617). Over http, and not https, everyone on the way can
+    /// Sets credentials by the Basic scheme (RFC 7617). Over http, and not https, everyone on the way can
     /// read them.
     pub fn basic_auth(self, user: impl AsRef<str>, password: impl AsRef<str>) -> Self {
         let credentials = format!("{}:{}", user.as_ref(), password.as_ref());
-        self.header("authorization", format!("Basic {}", BASE64_STANDARD.encode(credentials)))
+        self.authorization(format!("Basic {}", BASE64_STANDARD.encode(credentials)))
     }
 
     /// Answers a challenge of the server by the Digest scheme (RFC 7616), with the strongest hash that it offers: the
@@ -144,14 +164,19 @@ impl RequestBuilder {
         })
     }
 
-    /// Adds a token by the Bearer scheme (RFC 6750).
+    /// Sets a token by the Bearer scheme (RFC 6750).
     pub fn bearer_auth(self, token: impl AsRef<str>) -> Self {
-        self.header("authorization", format!("Bearer {}", token.as_ref()))
+        self.authorization(format!("Bearer {}", token.as_ref()))
+    }
+
+    /// There is one Authorization (RFC 9110 §11.6.2).
+    fn authorization(self, value: String) -> Self {
+        self.step(|request| Ok(request.fields_mut().set("authorization", value.as_bytes())?))
     }
 
     /// Replaces the content.
     pub fn body<K>(self, body: impl IntoBody<K>) -> Self {
-        self.map(|request| request.with_body(body))
+        self.without_content().map(|request| request.with_body(body))
     }
 
     /// Adds what `pairs` is in `application/x-www-form-urlencoded` to the query of the URL: a slice of
@@ -172,7 +197,7 @@ impl RequestBuilder {
     /// request has one.
     #[cfg(feature = "json")]
     pub fn form<T: serde::Serialize + ?Sized>(self, pairs: &T) -> Self {
-        self.step(|request| {
+        self.without_content().step(|request| {
             let content = serde_urlencoded::to_string(pairs).map_err(unserializable)?;
             request.set_content("application/x-www-form-urlencoded", content.into())
         })
@@ -182,7 +207,7 @@ impl RequestBuilder {
     /// has one.
     #[cfg(feature = "json")]
     pub fn json<T: serde::Serialize + ?Sized>(self, value: &T) -> Self {
-        self.step(|request| {
+        self.without_content().step(|request| {
             let content = serde_json::to_vec(value).map_err(unserializable)?;
             request.set_content("application/json", content.into())
         })
@@ -192,7 +217,7 @@ impl RequestBuilder {
     #[cfg(feature = "multipart")]
     pub fn multipart(self, form: crate::body::Form) -> Self {
         let content_type = form.content_type();
-        self.step(|request| request.set_content(&content_type, form.into_body()))
+        self.without_content().step(|request| request.set_content(&content_type, form.into_body()))
     }
 
     /// How long the exchange may take in all: see [`Request::timeout`].
@@ -216,11 +241,12 @@ impl RequestBuilder {
     /// # Ok(()) }
     /// ```
     #[cfg(feature = "compression")]
-    pub fn encode(self, coding: crate::body::ContentCoding) -> Self {
+    pub fn encode(mut self, coding: crate::body::ContentCoding) -> Self {
+        if self.request.as_ref().map_or(true, |request| request.body.is_empty()) {
+            return self;
+        }
+        self.is_encoded = true;
         self.step(|request| {
-            if request.body.is_empty() {
-                return Ok(());
-            }
             request.body = std::mem::take(&mut request.body).encoded(coding);
             Ok(request.fields_mut().push("content-encoding", coding.as_str().as_bytes())?)
         })
@@ -257,7 +283,12 @@ impl RequestBuilder {
     /// A second builder of the same request, if its content can be sent twice: a stream cannot.
     pub fn try_clone(&self) -> Option<Self> {
         let request = self.request.as_ref().ok()?.try_clone()?;
-        Some(Self { client: self.client.clone(), request: Ok(request) })
+        Some(Self {
+            client: self.client.clone(),
+            request: Ok(request),
+            #[cfg(feature = "compression")]
+            is_encoded: self.is_encoded,
+        })
     }
 
     /// Sends the request and waits for the head of its response: see [`Client::send`].

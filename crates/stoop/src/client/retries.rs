@@ -1,12 +1,16 @@
 //! When a failed request is retried, and how many retries there may be.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{Method, StatusCode};
+use stoop_proto::Fields;
 
 use crate::error::Error;
+use crate::request::Request;
 use crate::response::Response;
 
 /// A retry in units of the budget.
@@ -31,7 +35,7 @@ const RETRY: u64 = 1_000;
 /// let client = Client::builder().retries(retries).build()?;
 /// # Ok::<(), stoop::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Retries {
     pub(super) max: u32,
     delay_min: Duration,
@@ -39,6 +43,84 @@ pub struct Retries {
     retry_after_max: Duration,
     /// What a request earns, in thousandths of a retry.
     pub(super) share: u64,
+    decide: Option<Arc<Decide>>,
+}
+
+type Decide = dyn Fn(&RetryAttempt<'_>) -> RetryAction + Send + Sync;
+
+/// An attempt that a policy of the caller's is asked about: [`Retries::decided_by`].
+#[derive(Debug)]
+pub struct RetryAttempt<'a> {
+    pub(super) sent: &'a SentRequest,
+    pub(super) number: u32,
+    pub(super) outcome: Result<&'a Response, &'a Error>,
+}
+
+/// What is kept of a request that may be retried, to ask about it.
+#[derive(Debug)]
+pub(super) struct SentRequest {
+    pub(super) method: Method,
+    /// Only where there is a function to be asked.
+    pub(super) url: Option<String>,
+    pub(super) fields: Option<Fields>,
+}
+
+impl SentRequest {
+    pub(super) fn new(request: &Request, retries: &Retries) -> Self {
+        let is_asked = retries.decide.is_some();
+        Self {
+            method: request.method().clone(),
+            url: request.url().filter(|_| is_asked).map(str::to_owned),
+            fields: is_asked.then(|| request.fields().clone()),
+        }
+    }
+}
+
+impl RetryAttempt<'_> {
+    /// The method of the request.
+    pub fn method(&self) -> &Method {
+        &self.sent.method
+    }
+
+    /// The URL of the request. It may have [credentials](crate::without_password) in it.
+    pub fn url(&self) -> &str {
+        self.sent.url.as_deref().unwrap_or_default()
+    }
+
+    /// The value of the first field of that name in the request, such as `idempotency-key`.
+    pub fn field(&self, name: &str) -> Option<&[u8]> {
+        self.sent.fields.as_ref()?.first(name)
+    }
+
+    /// Which attempt it was: 1 for the first.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// What it came to. The content of a response cannot be read here.
+    pub fn outcome(&self) -> Result<&Response, &Error> {
+        self.outcome
+    }
+
+    /// Whether sending the request once more surely does no harm: its method is idempotent (RFC 9110 §9.2.2), or
+    /// nothing of it was processed.
+    pub fn is_safe(&self) -> bool {
+        self.sent.method.is_idempotent()
+            || self.outcome.as_ref().err().is_some_and(|error| error.is_unprocessed())
+    }
+}
+
+/// What becomes of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryAction {
+    /// What the policy has without the function.
+    Default,
+    /// The request is sent again after the delay of the policy, or a Retry-After.
+    Retry,
+    /// The request is sent again after this time.
+    RetryAfter(Duration),
+    /// The attempt is the outcome.
+    Stop,
 }
 
 impl Retries {
@@ -57,6 +139,7 @@ impl Retries {
             delay_max: Duration::from_secs(10),
             retry_after_max: Duration::from_secs(60),
             share: RETRY / 5,
+            decide: None,
         }
     }
 
@@ -77,8 +160,48 @@ impl Retries {
     /// How many retries there may be for each 100 requests of the client, all origins together, beside the
     /// first ten. 100 or more is no bound.
     pub const fn budget_percent(mut self, percent: u64) -> Self {
-        self.share = percent * RETRY / 100;
+        self.share = percent.saturating_mul(RETRY) / 100;
         self
+    }
+}
+
+impl Retries {
+    /// Asks `decide` after each attempt but the last, whether it failed or was answered, by whatever status. It may
+    /// retry what is not known to be safe: that is the caller's to know. The number of retries, the budget, the deadline, and
+    /// that the content can be sent again hold all the same.
+    ///
+    /// ```
+    /// use stoop::{Client, Retries, RetryAction, RetryAttempt};
+    ///
+    /// // Servers of this interface know a request again by its key.
+    /// let decide = |attempt: &RetryAttempt<'_>| match attempt.outcome() {
+    ///     Ok(response) if response.status() == 503 && attempt.field("idempotency-key").is_some() => {
+    ///         RetryAction::Retry
+    ///     }
+    ///     _ => RetryAction::Default,
+    /// };
+    /// let client = Client::builder().retries(Retries::up_to(3).decided_by(decide)).build()?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub fn decided_by(
+        mut self,
+        decide: impl Fn(&RetryAttempt<'_>) -> RetryAction + Send + Sync + 'static,
+    ) -> Self {
+        self.decide = Some(Arc::new(decide));
+        self
+    }
+}
+
+impl fmt::Debug for Retries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retries")
+            .field("max", &self.max)
+            .field("delay_min", &self.delay_min)
+            .field("delay_max", &self.delay_max)
+            .field("retry_after_max", &self.retry_after_max)
+            .field("share", &self.share)
+            .field("is_decided", &self.decide.is_some())
+            .finish()
     }
 }
 
@@ -114,27 +237,28 @@ impl Retries {
     /// How long to wait before a request is sent again that came to this outcome; `None` if it is not.
     pub(super) fn wait(
         &self,
-        method: &Method,
+        sent: &SentRequest,
         outcome: &Result<Response, Error>,
         attempt: u32,
     ) -> Option<Duration> {
+        let asked = RetryAttempt { sent, number: attempt + 1, outcome: outcome.as_ref() };
+        let action = self.decide.as_ref().map_or(RetryAction::Default, |decide| decide(&asked));
+        let is_wanted = match (action, asked.outcome) {
+            (RetryAction::Stop, _) => false,
+            (RetryAction::Retry, _) => true,
+            (RetryAction::RetryAfter(wait), _) => return Some(wait),
+            (RetryAction::Default, Ok(response)) => asked.is_safe() && may_pass(response.status()),
+            (RetryAction::Default, Err(error)) => asked.is_safe() && error.kind().may_pass(),
+        };
+        if !is_wanted {
+            return None;
+        }
         let own = self.random_delay(attempt, random());
-        match outcome {
-            Ok(response) => {
-                if !(method.is_idempotent() && may_pass(response.status())) {
-                    return None;
-                }
-                let field = response.fields().first("retry-after");
-                match field.and_then(|value| retry_after(value, SystemTime::now())) {
-                    Some(wanted) if wanted > self.retry_after_max => None,
-                    Some(wanted) => Some(wanted.max(own)),
-                    None => Some(own),
-                }
-            }
-            Err(error) => {
-                let is_safe = method.is_idempotent() || error.is_unprocessed();
-                (is_safe && error.kind().may_pass()).then_some(own)
-            }
+        let field = asked.outcome.ok().and_then(|response| response.fields().first("retry-after"));
+        match field.and_then(|value| retry_after(value, SystemTime::now())) {
+            Some(wanted) if wanted > self.retry_after_max => None,
+            Some(wanted) => Some(wanted.max(own)),
+            None => Some(own),
         }
     }
 
@@ -143,7 +267,7 @@ impl Retries {
     fn random_delay(&self, attempt: u32, random: u64) -> Duration {
         let full = self.delay_min.saturating_mul(2u32.saturating_pow(attempt)).min(self.delay_max);
         let part = (random >> 11) as f64 / (1u64 << 53) as f64;
-        full.div_f64(2.0) + full.div_f64(2.0).mul_f64(part)
+        (full / 2).saturating_add((full / 2).mul_f64(part))
     }
 }
 
@@ -219,11 +343,43 @@ mod tests {
         assert_eq!((0..1_000).filter(|_| budget.spend()).count(), 100, "what is saved is bounded");
     }
 
+    fn sent(method: &Method) -> SentRequest {
+        SentRequest { method: method.clone(), url: None, fields: None }
+    }
+
+    #[test]
+    fn a_function_decides_whatever_is_safe() {
+        let answered = |retries: &Retries, status: u16| {
+            let status = StatusCode::from_u16(status).unwrap();
+            retries.wait(&sent(&Method::POST), &Ok(Response::from_status(status)), 4)
+        };
+        let seconds = Duration::from_secs(3);
+        let retries = Retries::up_to(1).decided_by(move |attempt| {
+            assert_eq!((attempt.number(), attempt.is_safe()), (5, false));
+            match attempt.outcome().map(|response| response.status().as_u16()) {
+                Ok(500) => RetryAction::Retry,
+                Ok(501) => RetryAction::RetryAfter(seconds),
+                Ok(502) => RetryAction::Stop,
+                _ => RetryAction::Default,
+            }
+        });
+        assert!(answered(&retries, 500).is_some());
+        assert_eq!(answered(&retries, 501), Some(seconds));
+        assert_eq!((answered(&retries, 502), answered(&retries, 503)), (None, None));
+    }
+
+    #[test]
+    fn the_longest_delays_do_not_overflow() {
+        let retries = Retries::up_to(1).delay(Duration::MAX, Duration::MAX);
+        assert!(retries.random_delay(9, u64::MAX) > Duration::from_secs(u64::MAX / 4));
+        let _ = Retries::up_to(1).budget_percent(u64::MAX);
+    }
+
     #[test]
     fn only_what_is_safe_is_sent_again() {
         let retries = Retries::up_to(1);
         let failed = |method: &Method, kind, phase| {
-            retries.wait(method, &Err(Error::new(kind, phase)), 0).is_some()
+            retries.wait(&sent(method), &Err(Error::new(kind, phase)), 0).is_some()
         };
         assert!(failed(&Method::GET, ErrorKind::Reset, Phase::Wait));
         assert!(!failed(&Method::POST, ErrorKind::Reset, Phase::Wait));
@@ -232,7 +388,7 @@ mod tests {
         assert!(!failed(&Method::GET, ErrorKind::TotalTimeout, Phase::Wait));
         let answered = |method: &Method, status: u16| {
             let status = StatusCode::from_u16(status).unwrap();
-            retries.wait(method, &Ok(Response::from_status(status)), 0).is_some()
+            retries.wait(&sent(method), &Ok(Response::from_status(status)), 0).is_some()
         };
         assert!(answered(&Method::PUT, 503) && answered(&Method::GET, 429));
         assert!(!answered(&Method::POST, 503) && !answered(&Method::GET, 404));

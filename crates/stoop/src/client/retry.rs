@@ -10,6 +10,7 @@ use stoop_proto::ResponseHead;
 use tokio::time::Instant;
 
 use crate::client::observe::{ClientEvent, RequestObserver};
+use crate::client::retries::SentRequest;
 use crate::client::send;
 use crate::client::shared::ClientShared;
 use crate::error::Error;
@@ -30,14 +31,17 @@ pub(super) async fn send(
     let (mut request, mut attempt, begun) = (request, 0, now());
     loop {
         let again = if attempt < retries.max { request.try_clone() } else { None };
-        let method = request.method().clone();
+        let sent = SentRequest::new(&request, retries);
         let mut outcome = send::send_observed(shared, request, interim, observer.clone()).await;
         if attempt > 0 {
-            outcome = outcome.map_err(|error| error.after(attempt, now() - begun));
+            outcome = match outcome {
+                Ok(response) => Ok(response.after(attempt, begun)),
+                Err(error) => Err(error.after(attempt, now() - begun)),
+            };
         }
         let Some(next) = again else { return outcome };
-        let Some(wait) = retries.wait(&method, &outcome, attempt) else { return outcome };
-        let at = now() + wait;
+        let Some(wait) = retries.wait(&sent, &outcome, attempt) else { return outcome };
+        let at = after(now(), wait);
         if deadline.is_some_and(|deadline| at >= deadline) || !shared.retry_budget.spend() {
             return outcome;
         }

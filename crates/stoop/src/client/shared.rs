@@ -59,8 +59,8 @@ pub(crate) type Middleware = Box<dyn Fn(Request, Next) -> Call + Send + Sync>;
 
 /// The rest of a call: the middleware that was added later, and then the client itself.
 ///
-/// Cloned, it can be run more than once, as to send a request again. Each run is an exchange with deadlines
-/// of its own.
+/// Cloned, it can be run more than once, as to send a request again. The deadline of the call holds for all runs
+/// together; that of the response's head for each.
 #[derive(Clone)]
 pub struct Next {
     pub(super) shared: Arc<ClientShared>,

@@ -4,7 +4,6 @@ pub(crate) mod http2;
 pub(crate) mod rate;
 pub(crate) mod recycle;
 pub(crate) mod tunnel;
-pub(crate) mod turn;
 pub(crate) mod wire;
 
 use bytes::Bytes;

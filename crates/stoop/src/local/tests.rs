@@ -12,7 +12,7 @@ use http_body::Frame;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
-use crate::conn::turn::tests::ENDS_WITH;
+use crate::turn::tests::ENDS_WITH;
 use crate::{Body, Client, Request, Response, ServerLimits, Versions};
 
 /// So many pieces of content, each of which is there when it is asked for.

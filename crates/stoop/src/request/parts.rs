@@ -24,6 +24,10 @@ use crate::versions::Versions;
 #[derive(Clone)]
 pub(crate) struct RequestParts {
     pub(crate) head: RequestHead,
+    /// When a client was called with it.
+    pub(crate) called: Option<Instant>,
+    /// How often a client has sent it.
+    pub(crate) attempts: u32,
     /// The address of the peer.
     pub(crate) peer: Option<PeerAddress>,
     /// The connection that it was sent over had served before, or others share it.
@@ -81,6 +85,8 @@ impl Recycled for RequestParts {
         let (deadlines, extensions) = (RequestDeadlines::Default, Extensions::new());
         Self {
             head,
+            called: None,
+            attempts: 0,
             peer: None,
             is_reused: false,
             carried: CarriedBytes::default(),
@@ -102,7 +108,8 @@ impl Recycled for RequestParts {
     }
     fn clear(&mut self) {
         self.head.clear();
-        (self.peer, self.is_reused, self.carried) = (None, false, CarriedBytes::default());
+        (self.called, self.attempts, self.peer) = (None, 0, None);
+        (self.is_reused, self.carried) = (false, CarriedBytes::default());
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         {
             self.tls = None;

@@ -1,10 +1,13 @@
 //! Reading a received response: all of its content at once, within a bound, or as a stream.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
+use stoop_io::{PeerAddress, now};
 
 use super::Response;
 use crate::body::Body;
-use crate::error::{Error, ErrorKind, Hop, Phase};
+use crate::error::{Error, ErrorKind, Hop, Phase, RequestFacts};
 
 impl Response {
     /// Sets how many bytes of content [`bytes`](Self::bytes), [`text`](Self::text) and `json` may collect, and
@@ -21,10 +24,10 @@ impl Response {
     /// [`BodyTooLarge`](ErrorKind::BodyTooLarge) beyond the [limit](Self::limit), and those of
     /// [`Body::chunk`].
     pub async fn bytes(self) -> Result<Bytes, Error> {
-        let hop = self.hop();
+        let asked = self.asked();
         let max = usize::try_from(self.collect_max).unwrap_or(usize::MAX);
         let read = self.into_body().bytes(max).await;
-        read.map_err(|error| error.with_hop(hop))
+        read.map_err(|error| asked.explain(error))
     }
 
     /// All content as text, in the encoding that Content-Type names, or else that a byte order mark does,
@@ -44,16 +47,17 @@ impl Response {
     /// [`Decode`](ErrorKind::Decode) if it is not the JSON of a `T`, and as [`bytes`](Self::bytes).
     #[cfg(feature = "json")]
     pub async fn json<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
-        let hop = self.hop();
-        parse_json(&self.bytes().await?, hop)
+        let asked = self.asked();
+        parse_json(&self.bytes().await?).map_err(|error| asked.explain(error))
     }
 
     /// The same, where no content stands for `null`.
     #[cfg(feature = "json")]
     pub(crate) async fn json_or_null<T: serde::de::DeserializeOwned>(self) -> Result<T, Error> {
-        let hop = self.hop();
+        let asked = self.asked();
         let bytes = self.bytes().await?;
-        parse_json(if bytes.is_empty() { b"null" } else { &bytes }, hop)
+        let parsed = parse_json(if bytes.is_empty() { b"null" } else { &bytes });
+        parsed.map_err(|error| asked.explain(error))
     }
 
     /// The content as a stream, which is not bounded: an [`http_body::Body`], with the feature `stream` a
@@ -67,7 +71,8 @@ impl Response {
     /// # Errors
     /// As [`Body::chunk`].
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        self.body_mut().chunk().await
+        let piece = self.body_mut().chunk().await;
+        piece.map_err(|error| self.asked().explain(error))
     }
 
     /// The response itself, or an error if its status is one of an error (4xx, 5xx).
@@ -99,21 +104,59 @@ impl Response {
     pub(crate) fn unexpected_status(&self) -> Error {
         let status = self.status();
         let error = Error::new(ErrorKind::HttpStatus, Phase::Wait).with_detail(status);
-        error.with_hop(self.hop().map(|hop| hop.with_status(status)))
+        let mut asked = self.asked();
+        asked.hop = asked.hop.map(|hop| hop.with_status(status));
+        asked.explain(error)
     }
 
-    /// The request that it answers, for errors.
-    pub(crate) fn hop(&self) -> Option<Hop> {
-        Some(Hop::new(self.sent.as_ref()?.url.as_ref()?, self.redirects))
+    /// It answers a request that was called for then, and sent in so many attempts before.
+    pub(crate) fn after(mut self, attempts: u32, called: Instant) -> Self {
+        if let Some(sent) = &mut self.sent {
+            (sent.attempts, sent.called) = (sent.attempts + attempts, Some(called));
+        }
+        self
+    }
+
+    /// What its errors tell of the request that it answers.
+    pub(crate) fn asked(&self) -> Asked {
+        let Some(sent) = &self.sent else { return Asked::default() };
+        Asked {
+            hop: sent.url.as_ref().map(|url| Hop::new(url, self.redirects)),
+            peer: sent.peer,
+            facts: sent.called.map(|called| {
+                (called, RequestFacts::new(sent.head.method(), sent.attempts, Duration::ZERO))
+            }),
+        }
+    }
+}
+
+/// What is known of the request that a response answers, for its errors.
+#[derive(Clone, Default)]
+pub(crate) struct Asked {
+    hop: Option<Hop>,
+    peer: Option<PeerAddress>,
+    /// When the request was called for, and the rest that is known of it.
+    facts: Option<(Instant, RequestFacts)>,
+}
+
+impl Asked {
+    /// Adds it to an error, which may know some of it.
+    pub(crate) fn explain(self, mut error: Error) -> Error {
+        if let Some(peer) = self.peer {
+            error = error.with_peer(peer);
+        }
+        if let Some((called, facts)) = self.facts {
+            let elapsed = now().saturating_duration_since(called);
+            error = error.with_facts(RequestFacts { elapsed, ..facts });
+        }
+        error.with_hop(self.hop)
     }
 }
 
 #[cfg(feature = "json")]
-fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8], hop: Option<Hop>) -> Result<T, Error> {
+fn parse_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(bytes).map_err(|error| {
-        let error = Error::new(ErrorKind::Decode, Phase::Receive)
-            .with_detail(format_args!("JSON: {error}"));
-        error.with_hop(hop)
+        Error::new(ErrorKind::Decode, Phase::Receive).with_detail("JSON").with_source(error)
     })
 }
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, Sender};
 use tokio::task::spawn_blocking;
 
 use super::Response;
+use crate::body::Body;
 use crate::error::{Error, ErrorKind, Phase};
 
 /// Pieces that wait for the disk.
@@ -28,7 +29,7 @@ impl Response {
     /// [`File`](ErrorKind::File) if it cannot be written, [`BodyTooLarge`](ErrorKind::BodyTooLarge) beyond a
     /// [limit](Self::limit), and those of [`Body::chunk`](crate::Body::chunk).
     pub async fn save(self, path: impl AsRef<Path>) -> Result<u64, Error> {
-        let (hop, max) = (self.hop(), self.save_max);
+        let (asked, max) = (self.asked(), self.save_max);
         let path = path.as_ref();
         let failed = |error| file_error(path, error);
         let saved = async {
@@ -39,23 +40,31 @@ impl Response {
             let (sender, receiver) = mpsc::channel(PIECES_MAX);
             let to = path.to_owned();
             let writer = spawn_blocking(move || write(&to, receiver));
-            let mut total = 0;
-            while let Some(piece) = body.chunk().await? {
-                total += piece.len() as u64;
-                if total > max {
-                    return Err(too_large(max));
-                }
-                // A writer that has gone says why below.
-                if sender.send(WriteStep::Piece(piece)).await.is_err() {
-                    break;
-                }
-            }
-            let _ = sender.send(WriteStep::End).await;
+            let received = receive(&mut body, sender, max).await;
+            // Also where that failed: the error is told when the file is gone.
             let written = writer.await.unwrap_or_else(|stopped| Err(io::Error::other(stopped)));
+            let total = received?;
             written.map(|()| total).map_err(failed)
         };
-        saved.await.map_err(|error| error.with_hop(hop))
+        saved.await.map_err(|error| asked.explain(error))
     }
+}
+
+/// Hands all content on to the writer, and returns how many bytes there were.
+async fn receive(body: &mut Body, writer: Sender<WriteStep>, max: u64) -> Result<u64, Error> {
+    let mut total = 0;
+    while let Some(piece) = body.chunk().await? {
+        total += piece.len() as u64;
+        if total > max {
+            return Err(too_large(max));
+        }
+        // A writer that has gone says why itself.
+        if writer.send(WriteStep::Piece(piece)).await.is_err() {
+            break;
+        }
+    }
+    let _ = writer.send(WriteStep::End).await;
+    Ok(total)
 }
 
 /// What the writer does next. A channel that ends without [`WriteStep::End`] means that the content did.
@@ -114,6 +123,5 @@ fn too_large(max: u64) -> Error {
 }
 
 fn file_error(path: &Path, error: io::Error) -> Error {
-    Error::new(ErrorKind::File, Phase::Receive)
-        .with_detail(format_args!("{}: {error}", path.display()))
+    Error::new(ErrorKind::File, Phase::Receive).with_detail(path.display()).with_source(error)
 }

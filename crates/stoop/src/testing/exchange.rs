@@ -10,9 +10,14 @@ use crate::error::{Error, ErrorKind, Phase};
 /// What is written in place of a secret.
 pub(super) const MASK: &str = "***";
 
-/// Parameters of a query that are credentials, in any case of their letters (RFC 6750 §2.3, RFC 6749 §2.3.1, and what
-/// services call their keys and signatures).
-const SECRET_PARAMETERS: &[&str] = &[
+/// Names of credentials, in any case of their letters: of parameters in queries and fragments, and of fields, these with or
+/// without `x-` before them (RFC 6750 §2.3, RFC 6749 §2.3.1 and §4.1, and what services call their keys and signatures).
+const SECRETS: &[&str] = &[
+    "auth",
+    "auth-token",
+    "code",
+    "csrf-token",
+    "key",
     "access_token",
     "refresh_token",
     "id_token",
@@ -99,27 +104,34 @@ impl RecordedContent {
     }
 }
 
+const PHASES: [Phase; 9] = [
+    Phase::Request,
+    Phase::Queue,
+    Phase::Dns,
+    Phase::Connect,
+    Phase::Tls,
+    Phase::Send,
+    Phase::Wait,
+    Phase::Receive,
+    Phase::Redirect,
+];
+
 impl RecordedError {
     pub(super) fn new(error: &Error) -> Self {
         let (kind, phase) = (error.kind().as_str(), error.phase().as_str());
         Self { kind: kind.to_owned(), phase: phase.to_owned(), text: error.text() }
     }
 
+    /// Whether its kind and phase are known.
+    pub(super) fn is_known(&self) -> bool {
+        let kind = ErrorKind::ALL.iter().find(|kind| kind.as_str() == self.kind);
+        kind.is_some() && PHASES.iter().any(|phase| phase.as_str() == self.phase)
+    }
+
     /// The error again, without its sources.
     pub(super) fn error(&self) -> Error {
         let kind = ErrorKind::ALL.iter().find(|kind| kind.as_str() == self.kind);
-        let phases = [
-            Phase::Request,
-            Phase::Queue,
-            Phase::Dns,
-            Phase::Connect,
-            Phase::Tls,
-            Phase::Send,
-            Phase::Wait,
-            Phase::Receive,
-            Phase::Redirect,
-        ];
-        let phase = phases.into_iter().find(|phase| phase.as_str() == self.phase);
+        let phase = PHASES.into_iter().find(|phase| phase.as_str() == self.phase);
         let error = Error::new(*kind.unwrap_or(&ErrorKind::Internal), phase.unwrap_or(Phase::Wait));
         error.with_text(&self.text)
     }
@@ -128,7 +140,7 @@ impl RecordedError {
 /// Fields as text, credentials and those of these names masked.
 pub(super) fn fields(fields: &Fields, masked: &[String]) -> Vec<(String, String)> {
     let shown = fields.iter().map(|field| {
-        let is_masked = field.is_secret() || masked.iter().any(|name| field.is(name));
+        let is_masked = field.is_secret() || is_secret(field.name(), masked);
         let value = match is_masked {
             true => MASK.to_owned(),
             false => url(&String::from_utf8_lossy(field.value()), masked),
@@ -138,19 +150,30 @@ pub(super) fn fields(fields: &Fields, masked: &[String]) -> Vec<(String, String)
     shown.collect()
 }
 
-/// A URL, its password and the parameters of its query that are secret or of these names masked.
+fn is_secret(name: &str, masked: &[String]) -> bool {
+    let bare = match name.get(..2) {
+        Some("x-" | "X-") => &name[2..],
+        _ => name,
+    };
+    let is_it = |secret: &str| [name, bare].iter().any(|name| secret.eq_ignore_ascii_case(name));
+    SECRETS.iter().copied().any(is_it) || masked.iter().any(|name| is_it(name))
+}
+
+/// A URL, its password and the parameters of its query and fragment that are secret or of these names masked.
 pub(super) fn url(url: &str, masked: &[String]) -> String {
     let url = without_password(url);
-    let Some((path, query)) = url.split_once('?') else { return url.into_owned() };
-    let is_masked = |name: &str| {
-        let is_it = |secret: &str| secret.eq_ignore_ascii_case(name);
-        SECRET_PARAMETERS.iter().copied().any(is_it) || masked.iter().any(|name| is_it(name))
-    };
-    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, _)) if is_masked(name) => format!("{name}={MASK}"),
-        _ => pair.to_owned(),
+    let Some(start) = url.find(['?', '#']) else { return url.into_owned() };
+    let (path, parameters) = url.split_at(start);
+    let shown = parameters.split_inclusive(['?', '#', '&']).map(|pair| {
+        let end = pair.trim_end_matches(['?', '#', '&']).len();
+        match pair[..end].split_once('=') {
+            Some((name, _)) if is_secret(name, masked) => {
+                format!("{name}={MASK}{}", &pair[end..])
+            }
+            _ => pair.to_owned(),
+        }
     });
-    format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
+    path.to_owned() + &shown.collect::<String>()
 }
 
 /// Whether a recorded URL is that of a request. What was masked fits any value.
@@ -182,6 +205,10 @@ mod tests {
             (
                 "http://a.test/?q=1&Access_Token=s&mine=s",
                 "http://a.test/?q=1&Access_Token=***&mine=***",
+            ),
+            (
+                "http://a.test/?a=1&&b#access_token=s&x=1",
+                "http://a.test/?a=1&&b#access_token=***&x=1",
             ),
             ("http://me:s@a.test/?sig=a=b&token", "http://me:***@a.test/?sig=***&token"),
         ] {

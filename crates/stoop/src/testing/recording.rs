@@ -37,10 +37,18 @@ impl Recording {
         let text = fs::read_to_string(path)?;
         let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let exchanges = lines.map(|(at, line)| {
-            let read = serde_json::from_str(line);
-            read.map(|exchange| (exchange, false)).map_err(|error| {
-                io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {error}", at + 1))
-            })
+            let invalid = |why: String| {
+                io::Error::new(io::ErrorKind::InvalidData, format!("line {}: {why}", at + 1))
+            };
+            let exchange: RecordedExchange =
+                serde_json::from_str(line).map_err(|error| invalid(error.to_string()))?;
+            match &exchange.error {
+                Some(error) if !error.is_known() => Err(invalid(format!(
+                    "no error has the kind {:?} and the phase {:?}",
+                    error.kind, error.phase
+                ))),
+                _ => Ok((exchange, false)),
+            }
         });
         Ok(Self(Arc::new(Mutex::new(exchanges.collect::<io::Result<_>>()?))))
     }

@@ -58,6 +58,12 @@ fn content_is_streamed_from_readers_and_to_them() {
         rest.extend_from_slice(&piece);
     }
     assert!(rest == content[10..]);
+    // What was received and not read is content too.
+    for read in [1, 10_000] {
+        let mut response = client.put(&url).body(content.clone()).send().unwrap();
+        response.read_exact(&mut vec![0; read]).unwrap();
+        assert!(response.bytes().unwrap() == content[read..], "behind {read} bytes");
+    }
     let mut again = Vec::new();
     let mut response = client.put(&url).body(content.clone()).send().unwrap();
     response.read_to_end(&mut again).unwrap();

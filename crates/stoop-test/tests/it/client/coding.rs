@@ -172,6 +172,37 @@ async fn a_little_content_that_decodes_to_nothing_is_read_and_much_of_it_is_an_e
     assert_eq!(failed, (ErrorKind::Decode, Phase::Receive));
 }
 
+#[tokio::test]
+async fn decoding_and_many_small_pieces_let_other_tasks_run() {
+    let bomb = Bytes::from(encoded(ContentCoding::Gzip, &vec![b'x'; 16 << 20]));
+    let decoded = move |_: Request| {
+        Response::from_bytes(bomb.clone()).with_field("content-encoding", "gzip").unwrap()
+    };
+    let decoding = Client::builder().handler(decoded).build().unwrap();
+    let pieces = [
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+        &"1\r\nx\r\n".repeat(500_000),
+        "0\r\n\r\n",
+    ];
+    for (client, length) in [(decoding, 16 << 20), (answered_once(pieces.concat()), 500_000)] {
+        let turns = Arc::new(AtomicUsize::new(0));
+        let count = turns.clone();
+        let bystander = tokio::spawn(async move {
+            loop {
+                tokio::task::yield_now().await;
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let response = client.get(URL).await.unwrap();
+        // All that comes is there: nothing is waited for from here on.
+        let before = turns.load(Ordering::Relaxed);
+        assert_eq!(response.text().await.unwrap().len(), length);
+        let meanwhile = turns.load(Ordering::Relaxed) - before;
+        assert!(meanwhile > 10, "{length} bytes: {meanwhile} turns of another task");
+        bystander.abort();
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn content_that_is_cut_or_is_not_what_it_says_is_an_error_and_never_a_short_success() {
     let malformed = Err((ErrorKind::Decode, Phase::Receive));

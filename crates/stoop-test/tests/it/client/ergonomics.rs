@@ -343,6 +343,93 @@ async fn content_of_another_length_than_was_said_breaks_the_message_off() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn replayable_content_is_made_as_often_as_it_is_sent() {
+    let redirect = |request: Request| async move {
+        let path = request.path().to_owned();
+        let content = request.into_body().bytes(100).await.unwrap();
+        assert_eq!(content, "content");
+        match path.as_str() {
+            "/first" => Response::from_status(StatusCode::TEMPORARY_REDIRECT)
+                .with_field("location", "/second")
+                .unwrap(),
+            _ => Response::from_text("ok"),
+        }
+    };
+    let retrying = Client::builder().retries(stoop::Retries::up_to(3)).handler(redirect);
+    for client in [Client::builder().handler(redirect), retrying].map(|b| b.build().unwrap()) {
+        for (path, times) in [("second", 1), ("first", 2)] {
+            let made = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+            let count = made.clone();
+            let content = Body::replayable(move || {
+                count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                Body::stream(http_body_util::Full::new(bytes::Bytes::from("content")))
+            });
+            let request = client.put(format!("http://a.test/{path}")).body(content);
+            assert_eq!(request.await.unwrap().text().await.unwrap(), "ok");
+            assert_eq!(made.load(std::sync::atomic::Ordering::Relaxed), times, "{path}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_content_is_not_labelled_as_what_was_encoded_before() {
+    let show = |request: Request| async move {
+        let coding = request.field("content-encoding").map(<[u8]>::to_vec).unwrap_or_default();
+        let content = request.into_body().bytes(1000).await.unwrap();
+        Response::from_text([coding, content.to_vec()].join(&b' '))
+    };
+    let client = Client::builder().handler(show).build().unwrap();
+    let gzip = stoop::body::ContentCoding::Gzip;
+    let text = async |builder: stoop::RequestBuilder| builder.await.unwrap().text().await.unwrap();
+    assert_eq!(text(client.post(URL).json(&1).encode(gzip).json(&2)).await, " 2");
+    assert_eq!(text(client.post(URL).body("1").encode(gzip).body("2")).await, " 2");
+    // The caller's own says what the caller's content is.
+    let own = client.post(URL).header("content-encoding", "own").body("1").body("2");
+    assert_eq!(text(own).await, "own 2");
+}
+
+#[tokio::test]
+async fn errors_of_content_say_where_after_how_long_and_why() {
+    use std::error::Error as _;
+
+    let server = stoop::Server::listen("127.0.0.1:0").unwrap().workers(1);
+    let server = server.run(|_: Request| Response::from_json("{\"a\": nonsense")).unwrap();
+    let client = Client::new();
+    let url = server.endpoint().to_string();
+    let response = client.get(&*url).await.unwrap();
+    let error = response.json::<BTreeMap<String, u8>>().await.unwrap_err();
+    let source = error.source().and_then(|source| source.downcast_ref::<serde_json::Error>());
+    assert!(source.is_some_and(serde_json::Error::is_syntax), "{error}");
+    let too_large = client.get(&*url).await.unwrap().limit(1).text().await.unwrap_err();
+    let folder = client.get(&*url).await.unwrap().save(std::env::temp_dir().join("no/such/folder"));
+    let file = folder.await.unwrap_err();
+    let source = file.source().and_then(|source| source.downcast_ref::<std::io::Error>());
+    assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
+    for error in [error, too_large, file] {
+        assert!(error.remote_address().is_some(), "{error}");
+        assert!(error.elapsed().is_some() && error.attempts() == 1, "{error}");
+        assert!(error.url().is_some(), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_of_the_http_crate_is_the_same_again() {
+    let redirect = |request: Request| match request.path() {
+        "/p" => Response::from_status(StatusCode::FOUND).with_field("location", "/there").unwrap(),
+        _ => Response::from_text("ok"),
+    };
+    let mut limits = ClientLimits::default();
+    limits.collect_bytes_max = 1;
+    let client = Client::builder().limits(limits).handler(redirect).build().unwrap();
+    let theirs: http::Response<Body> = client.get(URL).await.unwrap().into();
+    assert!(theirs.extensions().get::<stoop::ConnectionInfo>().is_some());
+    let ours = Response::from(theirs);
+    assert_eq!(ours.url(), Some("http://a.test/there"));
+    assert_eq!((ours.history().len(), ours.redirects()), (1, 1));
+    assert_eq!(ours.text().await.unwrap_err().kind(), ErrorKind::BodyTooLarge);
+}
+
+#[tokio::test(start_paused = true)]
 async fn replayable_content_goes_along_with_a_redirect() {
     let moved = async |request: Request| {
         let location = if request.path() == "/" { "/b" } else { return measured(request).await };

@@ -117,9 +117,11 @@ async fn an_address_that_is_filtered_out_is_not_connected_to() {
         // Whatever leads there, and however the address is written.
         format!("http://127.0.0.1:{port}/to?{there}"),
         format!("http://0x7f000005:{elsewhere}/"),
+        format!("http://[::ffff:127.0.0.5]:{elsewhere}/"),
     ] {
         let error = client.get(&*url).await.unwrap_err();
-        assert!(error.to_string().contains("127.0.0.5"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("127.0.0.5") || text.contains("::ffff:127.0.0.5"), "{text}");
         assert_eq!(kind_and_phase(error), denied, "{url}");
     }
 }

@@ -114,7 +114,8 @@ async fn what_was_recorded_is_answered_again_without_servers() {
             (Method::POST, "http://a.test/error"),
         ] {
             let request = client.request(method, url).header("authorization", "s3cret");
-            let request = request.header("x-api-key", "s3cret").body("content");
+            let request = request.header("x-api-key", "s3cret").header("X-Auth-Token", "s3cret");
+            let request = request.body("content");
             let response = request.await.unwrap();
             outcomes.push((response.status(), response.bytes().await.unwrap()));
         }
@@ -173,6 +174,10 @@ async fn a_response_that_is_dropped_unread_is_recorded_as_one_that_is_cut() {
             (201, String::new())
         );
     }
+    let unknown = r#"{"request":{"method":"GET","url":"/"},"error":{"kind":"other","phase":"wait","text":""}}"#;
+    std::fs::write(&file.0, unknown).unwrap();
+    let error = Recording::open(&file.0).unwrap_err().to_string();
+    assert_eq!(error, r#"line 1: no error has the kind "other" and the phase "wait""#);
     std::fs::write(&file.0, "\nno JSON\n").unwrap();
     let error = Recording::open(&file.0).unwrap_err().to_string();
     assert!(error.starts_with("line 2: "), "{error}");

@@ -11,6 +11,7 @@ use super::buffer::DecodeBuffer;
 use super::decoder::{Decoder, Step};
 use crate::body::{Body, Incoming};
 use crate::error::{Error, ErrorKind, Phase};
+use crate::turn::{Turn, yield_turn};
 
 /// Output for which the ratio is of no interest.
 const RATIO_GRACE_BYTES: u64 = 16 * 1024 * 1024;
@@ -36,6 +37,7 @@ pub(crate) fn decode(content: Body, codings: &[ContentCoding], limits: DecodeLim
             input: Bytes::new(),
             read: 0,
             barren: 0,
+            turn: Turn::default(),
             has_more: false,
             has_ended: false,
             output: 0,
@@ -56,6 +58,7 @@ struct Decoded {
     read: u64,
     /// Bytes of those that have decoded to nothing, since the last that did not.
     barren: u64,
+    turn: Turn,
     /// The decoder filled its room, and may have more of what it was given.
     has_more: bool,
     has_ended: bool,
@@ -89,15 +92,25 @@ impl Decoded {
     ) -> Poll<Result<usize, Error>> {
         loop {
             if self.input.is_empty() && !self.has_more {
-                match ready!(self.inner.poll_chunk(cx)) {
-                    Some(piece) => {
+                match self.inner.poll_chunk(cx) {
+                    Poll::Ready(Some(piece)) => {
                         self.input = piece?;
                         self.read += self.input.len() as u64;
                     }
-                    None => return Poll::Ready(self.end()),
+                    Poll::Ready(None) => return Poll::Ready(self.end()),
+                    Poll::Pending => {
+                        self.turn.begin();
+                        return Poll::Pending;
+                    }
                 }
                 continue;
             }
+            if self.turn.is_over() {
+                self.turn.begin();
+                yield_turn(cx);
+                return Poll::Pending;
+            }
+            self.turn.step();
             let decoder = match &mut self.decoder {
                 Some(decoder) => decoder,
                 none => match Decoder::new(self.coding) {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "proxy")]
+use stoop_io::PeerAddress;
+
 use super::ClientBuilder;
 use crate::client::Client;
 #[cfg(feature = "proxy")]
@@ -141,7 +144,13 @@ fn tunnels(client: Client) -> OpenTunnel {
         Box::pin(async move {
             match client.switch(request).await? {
                 Switch::Accepted(upgraded) => Ok(upgraded.io),
-                Switch::Declined(response) => Err(declined(response.status(), response.fields())),
+                Switch::Declined(response) => {
+                    let error = declined(response.status(), response.fields());
+                    Err(match response.remote_address() {
+                        Some(address) => error.with_peer(PeerAddress::Inet(address)),
+                        None => error,
+                    })
+                }
             }
         })
     })

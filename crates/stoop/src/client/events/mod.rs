@@ -16,7 +16,7 @@ use super::{Client, RequestBuilder};
 use crate::body::Body;
 use crate::error::{Culprit, Error, ErrorKind, Phase};
 use crate::request::{Request, RequestDeadlines};
-use crate::response::Response;
+use crate::response::{Asked, Response};
 pub use parser::ServerEvent;
 use parser::{EventParser, TooLarge};
 
@@ -77,6 +77,8 @@ pub struct EventSource {
     failures: u32,
     reconnects_max: u32,
     event_bytes_max: usize,
+    /// Of the last response.
+    asked: Asked,
 }
 
 type Sending = Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>;
@@ -102,6 +104,7 @@ impl EventSource {
             failures: 0,
             reconnects_max: u32::MAX,
             event_bytes_max: EVENT_BYTES_MAX,
+            asked: Asked::default(),
         }
     }
 
@@ -220,8 +223,9 @@ impl EventSource {
                 "Content-Type is {:?} and not \"text/event-stream\"",
                 String::from_utf8_lossy(content_type)
             ));
-            return Err(Some(error.with_hop(response.hop())));
+            return Err(Some(response.asked().explain(error)));
         }
+        self.asked = response.asked();
         self.parser.restart();
         self.state = State::Open { body: response.into_body(), piece: Bytes::new() };
         Ok(())
@@ -229,7 +233,9 @@ impl EventSource {
 
     fn too_large(&self) -> Error {
         let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
-        error.with_detail(format_args!("an event has more than {} bytes", self.event_bytes_max))
+        let max = self.event_bytes_max;
+        let error = error.with_detail(format_args!("an event has more than {max} bytes"));
+        self.asked.clone().explain(error)
     }
 
     /// Waits before it reconnects, or ends: then with what is to be told of it.

@@ -8,6 +8,7 @@ use stoop_proto::{Fields, ResponseHead, h1};
 
 use crate::client::http1::exchange::{ExchangeStep, Http1Exchange, connection};
 use crate::error::{Error, Phase};
+use crate::turn::yield_turn;
 
 impl Http1Exchange {
     /// The next piece of content.
@@ -18,6 +19,7 @@ impl Http1Exchange {
         if self.ended {
             return Poll::Ready(None);
         }
+        ready!(self.poll_turn(cx));
         let step = ready!(self.poll_step(cx, &mut ResponseHead::default(), Phase::Receive));
         let piece = step.and_then(|step| match step {
             ExchangeStep::Data { before, len, after } => {
@@ -43,6 +45,7 @@ impl Http1Exchange {
     ) -> Poll<Result<(), Error>> {
         let mut head = ResponseHead::default();
         while !self.ended {
+            ready!(self.poll_turn(cx));
             if let ExchangeStep::Data { before, len, after } =
                 ready!(self.poll_step(cx, &mut head, Phase::Receive))?
             {
@@ -52,6 +55,19 @@ impl Http1Exchange {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Counts a piece. Pending where other tasks have waited long enough: content in small pieces that are all there
+    /// would not let them run.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(http1) = self.lease.connection_mut() else { return Poll::Ready(()) };
+        if http1.turn.is_over() {
+            http1.turn.begin();
+            yield_turn(cx);
+            return Poll::Pending;
+        }
+        http1.turn.step();
+        Poll::Ready(())
     }
 
     /// The content is complete with the piece just given out: the connection goes back to the pool

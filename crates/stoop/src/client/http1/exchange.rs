@@ -253,10 +253,12 @@ impl Http1Exchange {
             if self.lease.connection().is_some_and(|http1| http1.wire.io.has_failed()) {
                 return true;
             }
-            if pause > REFUSAL_PAUSE_MAX {
+            let until = now() + pause;
+            let is_late = self.deadlines.before_head().is_some_and(|by| until >= by);
+            if pause > REFUSAL_PAUSE_MAX || is_late {
                 return false;
             }
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep_until(until.into()).await;
             pause *= 2;
         }
         false
@@ -335,6 +337,7 @@ impl Http1Exchange {
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(self.explain(Error::io(error, phase)))),
             Poll::Pending => {
+                http1.turn.begin();
                 // Once there is a response, its content is what is waited for: what the caller does
                 // not make is no reason to wait longer, though what it makes is.
                 let waiting = match (upload.waiting(http1, deadlines), phase) {

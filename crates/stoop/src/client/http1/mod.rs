@@ -9,6 +9,7 @@ use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
 
 use crate::conn::wire::Wire;
+use crate::turn::Turn;
 
 mod content;
 pub(crate) mod exchange;
@@ -30,6 +31,8 @@ pub(crate) struct Http1 {
     pub(crate) since: Instant,
     /// The attempt to send its request that the exchange is.
     attempt: u32,
+    /// Of the task that reads the content.
+    turn: Turn,
     /// What TLS has agreed on.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
@@ -50,6 +53,7 @@ impl Http1 {
             unacknowledged_from: None,
             since: now,
             attempt: 1,
+            turn: Turn::default(),
         })
     }
 

@@ -339,7 +339,7 @@ impl<'a> RequestRun<'a> {
             let failed = match self.exchange(acquired, outgoing, times, interim).await {
                 Ok(outcome) => {
                     watch.lap(Phase::Wait);
-                    outgoing.parts.timings = watch.timings;
+                    (outgoing.parts.timings, outgoing.parts.attempts) = (watch.timings, attempts);
                     return Ok(outcome);
                 }
                 Err(failed) => failed,

@@ -17,8 +17,8 @@ use stoop_proto::h2::{self, ErrorCode, Event, StreamKey};
 use crate::conn::OutputSink;
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::http2::outflow::{Outflow, Polled};
-use crate::conn::turn::Turn;
 use crate::conn::wire::Wire;
+use crate::turn::Turn;
 
 /// The part of a driver that depends on the role. Most functions take the whole driver, because they use
 /// its machine and its exchanges too.

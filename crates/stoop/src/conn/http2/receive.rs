@@ -4,7 +4,7 @@ use stoop_io::Transport;
 use stoop_proto::h2::Event;
 
 use crate::conn::http2::driver::{DriverRole, StreamDriver};
-use crate::conn::turn::STEPS_MIN;
+use crate::turn::STEPS_MIN;
 
 impl<R: DriverRole> StreamDriver<R> {
     /// Reads what has arrived, up to a bound. Returns whether anything was read, and whether more bytes

@@ -10,7 +10,7 @@ use stoop_io::{FillResult, now};
 use stoop_proto::h2;
 
 use crate::conn::http2::driver::{DriverRole, Round, Stage, StreamDriver, TransportFailure};
-use crate::conn::turn::yield_turn;
+use crate::turn::yield_turn;
 
 /// Rounds in a turn at most, however short they are.
 const ROUNDS_MAX: u32 = 64;

@@ -8,7 +8,7 @@ use stoop_proto::h2::StreamKey;
 use crate::conn::OutputSink;
 use crate::conn::http2::driver::{DriverRole, SendFailure, SendingExchange, StreamDriver};
 use crate::conn::http2::outflow::{Cut, Polled};
-use crate::conn::turn::STEPS_MIN;
+use crate::turn::STEPS_MIN;
 
 /// DATA frames written in a round at most, before bytes are read again.
 const FRAMES_MAX: u32 = 256;

@@ -25,7 +25,6 @@ use stoop_proto::{CloseReason, Violation, h1};
 
 use crate::body::request_body::RequestBodyWriter;
 use crate::conn::recycle::Recycle;
-use crate::conn::turn::{Turn, yield_turn};
 use crate::conn::wire::Wire;
 use crate::handler::Handler;
 use crate::request::RequestParts;
@@ -33,6 +32,7 @@ use crate::response::Response;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
 use crate::server::future_pool::FutureSlot;
+use crate::turn::{Turn, yield_turn};
 use crate::upgrade::UpgradeSender;
 
 use ending::End;
