@@ -20,6 +20,8 @@ use crate::series::{Metric, Sample, Series, metric};
 const CRATES: &str = "crates";
 const SECONDS: &str = "seconds";
 const REQWEST: &str = "reqwest";
+const STOOP_LESS: &str = "stoop-without-dns";
+const REQWEST_LESS: &str = "reqwest-without-dns";
 
 const METRICS: &[Metric] = &[
     metric(CRATES, "crates", 0),
@@ -36,9 +38,12 @@ struct Message {
 
 pub(crate) fn run(bench: &Bench, common: &CommonOptions) -> Result<Report> {
     let stoop = bench.root().join("../crates/stoop").canonicalize().context("the library")?;
+    let ours = |features: &str| format!("stoop = {{ path = {stoop:?}{features} }}");
     let contenders = [
-        (STOOP, "with its default features", format!("stoop = {{ path = {stoop:?} }}")),
-        (REQWEST, "with the same features", format!("reqwest = {}", REQWEST_DEPENDENCY)),
+        (STOOP, "with its default features", ours("")),
+        (REQWEST, "with the same features, a DNS client among them", theirs("\"hickory-dns\", ")),
+        (STOOP_LESS, "without its DNS client", ours(WITHOUT_DNS)),
+        (REQWEST_LESS, "with the same features", theirs("")),
     ];
     let contenders = contenders.map(|(name, about, line)| (Series::new(name, about, None), line));
     let rounds = common.rounds();
@@ -56,9 +61,17 @@ pub(crate) fn run(bench: &Bench, common: &CommonOptions) -> Result<Report> {
     Ok(Report::new(subject(rounds), series, skipped))
 }
 
-/// The features that are stoop's defaults.
-const REQWEST_DEPENDENCY: &str = "{ version = \"0.13.5\", default-features = false, features = [\"brotli\", \
-    \"charset\", \"deflate\", \"form\", \"gzip\", \"http2\", \"json\", \"query\", \"rustls\", \"socks\", \"stream\", \"zstd\"] }";
+/// Stoop's default features but one.
+const WITHOUT_DNS: &str = ", default-features = false, features = [\"charset\", \"compression\", \"json\", \"proxy\", \
+    \"stream\", \"tls\"]";
+
+/// The features that are stoop's defaults but that one, and `more`.
+fn theirs(more: &str) -> String {
+    format!(
+        "reqwest = {{ version = \"0.13.5\", default-features = false, features = [{more}\"brotli\", \"charset\", \
+         \"deflate\", \"form\", \"gzip\", \"http2\", \"json\", \"query\", \"rustls\", \"socks\", \"stream\", \"zstd\"] }}"
+    )
+}
 
 /// Builds a program with that dependency anew, and returns the number of crates and the seconds.
 fn build(folder: &Path, dependency: &str, is_release: bool) -> Result<(usize, f64)> {
@@ -97,8 +110,9 @@ fn build(folder: &Path, dependency: &str, is_release: bool) -> Result<(usize, f6
 }
 
 fn subject(rounds: u32) -> Subject {
-    let ratio =
-        |metric, what| Figure::ratio(metric, STOOP, REQWEST, Limit::AtMost(1.0)).called(what);
+    let ratio = |metric, ours, theirs, what| {
+        Figure::ratio(metric, ours, theirs, Limit::AtMost(1.0)).called(what)
+    };
     Subject {
         work: "build",
         what: format!("a program that depends on the library, built from nothing, {rounds} rounds"),
@@ -106,8 +120,10 @@ fn subject(rounds: u32) -> Subject {
         compared: SECONDS,
         baselines: &[REQWEST],
         figures: vec![
-            ratio(CRATES, "crates, stoop / reqwest"),
-            ratio(SECONDS, "seconds, stoop / reqwest"),
+            ratio(CRATES, STOOP, REQWEST, "crates, stoop / reqwest"),
+            ratio(SECONDS, STOOP, REQWEST, "seconds, stoop / reqwest"),
+            ratio(CRATES, STOOP_LESS, REQWEST_LESS, "crates, without DNS clients"),
+            ratio(SECONDS, STOOP_LESS, REQWEST_LESS, "seconds, without DNS clients"),
         ],
         sorted_by: None,
     }
