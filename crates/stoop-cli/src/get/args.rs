@@ -253,6 +253,13 @@ pub(crate) struct GetArgs {
     pub(super) write_out: Option<String>,
 }
 
+impl GetArgs {
+    /// How long everything may take, if there is a limit.
+    pub(super) fn total(&self) -> Option<Duration> {
+        self.max_time.filter(|limit| !limit.is_zero())
+    }
+}
+
 /// A limit of time, of which whole milliseconds count: with none of them it is zero.
 fn limit(text: &str) -> Result<Duration, String> {
     match text.trim().parse::<f64>() {

@@ -53,7 +53,7 @@ pub(super) fn client(
         (false, true) => Versions::Http2,
         (false, false) => Versions::All,
     });
-    if let Some(total) = args.max_time.filter(|limit| !limit.is_zero()) {
+    if let Some(total) = args.total() {
         builder = builder.timeout(total);
     }
     if let Some(retries) = args.retry.filter(|retries| *retries > 0) {

@@ -71,8 +71,7 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         ..Outcome::default()
     };
     let output = Output::new(path.as_deref(), offset > 0);
-    let deadline = args.max_time.filter(|limit| !limit.is_zero());
-    let deadline = deadline.map(|limit| Instant::now() + limit);
+    let deadline = args.total().map(|limit| Instant::now() + limit);
     let mut exchange = Exchange { args, record, offset, output, deadline };
     outcome.file = exchange.output.name();
     let mut ended = match client.send(request).await {

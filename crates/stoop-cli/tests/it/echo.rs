@@ -1,6 +1,6 @@
 //! A server that answers with what it was asked, and keeps it: one thread a connection.
 //!
-//! `/status/N` answers N, `/to/URL` redirects, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
+//! `/status/N` answers N, `/to/URL` redirects, `/choices` answers 300, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
 //! parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest credentials, `/short` ends too early, `/hang`
 //! never answers, `/binary` has a NUL.
 
@@ -133,6 +133,10 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
     let mut content = format!("{method} {path}\n").into_bytes();
     match path.split(['/', '?']).nth(1).unwrap_or_default() {
         "status" => status = format!("{} Said", path.split(['/', '?']).nth(2)?),
+        "choices" => {
+            status = "300 Multiple Choices".to_owned();
+            fields = "Location: /there\r\n".to_owned();
+        }
         "to" => {
             status = "302 Found".to_owned();
             fields = format!("Location: {}\r\n", path.strip_prefix("/to/")?);

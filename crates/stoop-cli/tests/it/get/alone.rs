@@ -74,6 +74,15 @@ fn what_a_rate_waits_for_is_part_of_the_time_limit() {
 }
 
 #[test]
+fn a_redirect_that_no_client_has_to_follow_is_the_response() {
+    let server = EchoServer::start();
+    for options in ["-L", "-L --max-redirs 0"] {
+        let ran = get(&format!("{options} http://{}/choices", server.address));
+        assert_eq!((ran.code, &*ran.stdout), (Some(0), &b"GET /choices\n"[..]), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn credentials_are_not_shown() {
     let server = EchoServer::start();
     let here = server.address;
