@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use stoop_io::now;
@@ -61,6 +61,18 @@ impl Turn {
             self.is_over = self.steps >= steps;
         }
         self.is_over
+    }
+
+    /// Counts a step, and begins anew after a turn that has taken its time. Pending where other tasks come first.
+    #[inline]
+    pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.is_over {
+            self.begin();
+            yield_turn(cx);
+            return Poll::Pending;
+        }
+        self.step();
+        Poll::Ready(())
     }
 
     /// Whether it has taken its time.
@@ -132,11 +144,11 @@ pub(crate) mod tests {
         let mut turns = 0;
         std::future::poll_fn(|cx| {
             if reader.is_finished() || turns == 1_000 {
-                return std::task::Poll::Ready(());
+                return Poll::Ready(());
             }
             turns += 1;
             yield_turn(cx);
-            std::task::Poll::Pending
+            Poll::Pending
         })
         .await;
         assert!(turns <= 3, "{turns} turns");

@@ -40,7 +40,7 @@ pub(super) fn wait<T: Send + 'static>(
     received(&start(future)?)
 }
 
-/// Runs a future on the thread, whose outcome is to be [received](received).
+/// Runs a future on the thread, whose outcome is to be [`received`].
 ///
 /// # Errors
 /// The thread cannot be started.

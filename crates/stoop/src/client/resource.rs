@@ -64,12 +64,7 @@ impl Resource {
     /// The resource below this one whose path is longer by these segments, `17` or `17/items`. What a
     /// segment may not have in it is percent-encoded; the query stays behind.
     pub fn at(&self, path: &str) -> Self {
-        let mut below = self.clone();
-        below.url.set_query(None);
-        if let Ok(mut segments) = below.url.path_segments_mut() {
-            segments.pop_if_empty().extend(path.split('/').filter(|segment| !segment.is_empty()));
-        }
-        below
+        self.below(path.split('/').filter(|segment| !segment.is_empty()))
     }
 
     /// The resource below this one whose path is longer by one segment, whatever is in it: a `/` in a name is
@@ -83,10 +78,14 @@ impl Resource {
     /// # Ok::<(), stoop::Error>(())
     /// ```
     pub fn segment(&self, segment: &str) -> Self {
+        self.below([segment])
+    }
+
+    fn below<'a>(&self, more: impl IntoIterator<Item = &'a str>) -> Self {
         let mut below = self.clone();
         below.url.set_query(None);
         if let Ok(mut segments) = below.url.path_segments_mut() {
-            segments.pop_if_empty().push(segment);
+            segments.pop_if_empty().extend(more);
         }
         below
     }

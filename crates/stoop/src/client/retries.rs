@@ -163,9 +163,7 @@ impl Retries {
         self.share = percent.saturating_mul(RETRY) / 100;
         self
     }
-}
 
-impl Retries {
     /// Asks `decide` after each attempt but the last, whether it failed or was answered, by whatever status. It may
     /// retry what is not known to be safe: that is the caller's to know. The number of retries, the budget, the deadline, and
     /// that the content can be sent again hold all the same.

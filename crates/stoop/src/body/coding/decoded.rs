@@ -11,7 +11,7 @@ use super::buffer::DecodeBuffer;
 use super::decoder::{Decoder, Step};
 use crate::body::{Body, Incoming};
 use crate::error::{Error, ErrorKind, Phase};
-use crate::turn::{Turn, yield_turn};
+use crate::turn::Turn;
 
 /// Output for which the ratio is of no interest.
 const RATIO_GRACE_BYTES: u64 = 16 * 1024 * 1024;
@@ -105,12 +105,7 @@ impl Decoded {
                 }
                 continue;
             }
-            if self.turn.is_over() {
-                self.turn.begin();
-                yield_turn(cx);
-                return Poll::Pending;
-            }
-            self.turn.step();
+            ready!(self.turn.poll_step(cx));
             let decoder = match &mut self.decoder {
                 Some(decoder) => decoder,
                 none => match Decoder::new(self.coding) {

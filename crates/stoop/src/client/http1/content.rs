@@ -8,7 +8,6 @@ use stoop_proto::{Fields, ResponseHead, h1};
 
 use crate::client::http1::exchange::{ExchangeStep, Http1Exchange, connection};
 use crate::error::{Error, Phase};
-use crate::turn::yield_turn;
 
 impl Http1Exchange {
     /// The next piece of content.
@@ -61,13 +60,7 @@ impl Http1Exchange {
     /// would not let them run.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(http1) = self.lease.connection_mut() else { return Poll::Ready(()) };
-        if http1.turn.is_over() {
-            http1.turn.begin();
-            yield_turn(cx);
-            return Poll::Pending;
-        }
-        http1.turn.step();
-        Poll::Ready(())
+        http1.turn.poll_step(cx)
     }
 
     /// The content is complete with the piece just given out: the connection goes back to the pool
