@@ -56,11 +56,13 @@ pub(super) struct TimerKey {
     entry: wheel::EntryKey,
 }
 
+/// Whether this thread has a wheel, of whichever runtime.
+pub(super) fn has_wheel() -> bool {
+    THREAD_WHEEL.with_borrow(Option::is_some)
+}
+
 /// Files an entry in this thread's wheel; `None` if the current runtime turns none here.
 pub(super) fn file(now: Instant, deadline: Instant, waker: &Waker) -> Option<TimerKey> {
-    if THREAD_WHEEL.with_borrow(Option::is_none) {
-        return None;
-    }
     let runtime = Handle::try_current().ok()?.id();
     let waker = waker.clone();
     let (key, task) = THREAD_WHEEL.with_borrow_mut(|running| {

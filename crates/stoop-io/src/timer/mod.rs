@@ -90,7 +90,9 @@ impl Timer {
         {
             return Poll::Pending;
         }
-        if !self.coarse {
+        // Before the clock is read, which a timer of the runtime does itself.
+        if !self.coarse || !driver::has_wheel() {
+            self.disarm();
             return self.poll_sleep(cx, deadline);
         }
         let now = now();
