@@ -96,9 +96,9 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// A stopwatch that adds to `timings`.
-    pub(crate) fn new(timings: Timings) -> Self {
-        Self { timings, since: now() }
+    /// A stopwatch that adds to `timings`, whose first phase began at `since`.
+    pub(crate) fn new(timings: Timings, since: Instant) -> Self {
+        Self { timings, since }
     }
 
     /// Ends a phase, which took the time since the last one ended.

@@ -15,11 +15,11 @@ pub(crate) fn parse(text: &str) -> Result<Url, Error> {
 }
 
 pub(crate) fn check(url: &Url) -> Result<(), Error> {
-    let invalid = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+    let invalid = || Error::new(ErrorKind::InvalidUrl, Phase::Request);
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(()),
-        "http" | "https" => Err(invalid.with_detail("it has no host")),
-        scheme => Err(invalid.with_detail(format_args!("{scheme} is neither http nor https"))),
+        "http" | "https" => Err(invalid().with_detail("it has no host")),
+        scheme => Err(invalid().with_detail(format_args!("{scheme} is neither http nor https"))),
     }
 }
 

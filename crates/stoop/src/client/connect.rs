@@ -408,7 +408,7 @@ mod tests {
             "[64:ff9b::7f00:1]",
         ] {
             let url = Url::parse(&format!("http://{host}:1/")).unwrap();
-            let mut watch = Stopwatch::new(Timings::default());
+            let mut watch = Stopwatch::new(Timings::default(), now());
             let connected = connector.connect(&url, Versions::All, terms, &mut watch).await;
             let Err(error) = connected else { panic!("{host}") };
             assert_eq!(error.kind(), ErrorKind::RedirectDenied, "{host}: {error}");

@@ -325,7 +325,9 @@ impl<'a> RequestRun<'a> {
         outgoing: &mut Outgoing,
         interim: Interim<'_>,
     ) -> Result<SendOutcome, Error> {
-        let mut watch = Stopwatch::new(outgoing.parts.timings);
+        // Between the call and here nothing waits, but for an earlier response.
+        let since = if outgoing.parts.attempts == 0 { outgoing.called } else { now() };
+        let mut watch = Stopwatch::new(outgoing.parts.timings, since);
         let (mut tries, mut attempts) = (Tries::default(), 0);
         let error = loop {
             attempts += 1;
