@@ -306,6 +306,11 @@ async fn a_proxy_that_refuses_is_an_error_of_its_own_that_says_why() {
         );
         assert!(shown.contains(says) && !shown.contains("s3cret"), "{shown}");
         assert_eq!(error.url(), Some("https://a.test/"));
+        assert_eq!(
+            error.remote_address(),
+            Some(proxy),
+            "the connection that failed is the proxy's"
+        );
         assert!(error.is_unprocessed() && error.is_connect());
         assert_eq!(counts(&client), (0, 0));
     }
@@ -508,11 +513,13 @@ async fn what_a_socks_proxy_refuses_or_does_not_understand_is_told() {
         ),
     ];
     for (scheme, script, kind, says) in scripts {
-        let client = through(&format!("{scheme}{}", socks(script).await));
+        let proxy = socks(script).await;
+        let client = through(&format!("{scheme}{proxy}"));
         let error = client.get("https://a.test/").await.unwrap_err();
         let shown = error.to_string();
         assert_eq!((error.kind(), error.phase()), (kind, Phase::Connect), "{shown}");
         assert!(shown.contains(says), "{shown}");
+        assert_eq!(error.remote_address(), Some(proxy), "{shown}");
     }
 }
 

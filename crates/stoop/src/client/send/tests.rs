@@ -251,6 +251,22 @@ async fn a_post_to_a_server_that_has_ended_its_direction_and_may_read_on_is_not_
     assert_eq!(client.connections(), ConnectionCounts { open: 0, idle: 0 });
 }
 
+/// The deadline of the head ends the wait that tells a server that is gone from one that reads on.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_a_reset_ends_with_the_deadline_of_the_exchange() {
+    for (timeout, least, most) in [(5_000, 500, 520), (20, 10, 20)] {
+        let (client, gone, _) = closing(true);
+        assert_eq!(outcome(&client, "http://a/").await, Ok(200));
+        gone.store(true, Ordering::Relaxed);
+        let begun = tokio::time::Instant::now();
+        let timeout = Duration::from_millis(timeout);
+        let error = client.post("http://a/").body("once").timeout(timeout).await.unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::ClosedEarly, Phase::Wait));
+        let took = begun.elapsed().as_millis();
+        assert!((least..=most).contains(&took), "{took} ms with a timeout of {timeout:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_has_the_request_may_take_longer_to_answer() {
     let (client, _) = vanishing(false);
