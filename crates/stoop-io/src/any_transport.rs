@@ -133,6 +133,9 @@ impl Transport for AnyTransport {
     fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         each!(self, t => t.poll_flush_last(cx, out))
     }
+    fn sends_files(&self) -> bool {
+        each!(self, t => t.sends_files())
+    }
     fn unsent(&self) -> usize {
         each!(self, t => t.unsent())
     }

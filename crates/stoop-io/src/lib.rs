@@ -22,9 +22,11 @@ compile_error!(
 
 mod any_transport;
 mod balance;
+mod beneath;
 mod buffer;
 mod descriptors;
 mod dns;
+mod file;
 mod listener;
 mod local_end;
 mod memory;
@@ -43,6 +45,10 @@ mod worker;
 
 pub use any_transport::AnyTransport;
 pub use balance::{Balance, ConnectionSlot, PlacedConnection, WorkerHandle};
+pub use beneath::{
+    DirectoryEntry, DirectoryListing, OpenError, Symlinks, list_directory, open_beneath,
+    open_beneath_cached,
+};
 pub use buffer::{CHUNK, ReceiveBuffer};
 pub use descriptors::descriptors_max;
 pub use dns::{
@@ -51,6 +57,9 @@ pub use dns::{
 };
 #[cfg(feature = "dns")]
 pub use dns::{HttpsRecord, HttpsService};
+pub use file::{
+    CachedRead, FILE_READ_BYTES_MAX, FileError, FilePiece, is_cached, read_blocking, read_cached,
+};
 pub use listener::{Accepted, ListenAddress, ListenOptions, Listener, descriptors_freed};
 pub use local_end::LocalEnd;
 pub use memory::{MEMORY_BYTES, Memory};

@@ -181,6 +181,7 @@ impl Transport for Memory {
         if out.is_empty() {
             return Poll::Ready(Ok(()));
         }
+        out.refuse_files()?;
         let mut directions = lock(&self.directions);
         let direction = &mut directions[self.side];
         match direction.state {

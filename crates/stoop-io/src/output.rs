@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 
 use bytes::{Buf, Bytes};
+
+use crate::file::FilePiece;
 
 /// Unsent bytes from which on a caller waits for its [`Output`] to drain before it adds more.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024;
@@ -31,6 +33,7 @@ thread_local! {
 
 /// Bytes to send, in order: small ones are copied one behind the other into runs, which are pooled
 /// buffers of up to 16 KiB; large ones are shared with their owner. Holds no buffer while it is empty.
+/// Parts of files may be among them, for a transport that [sends them](crate::Transport::sends_files).
 ///
 /// What was sent is freed run by run and piece by piece, so that a reader that never lets the output
 /// become empty does not make it grow: [`Output::held`] is what a limit on it has to count.
@@ -57,14 +60,17 @@ struct PieceQueue {
     shared_sent: usize,
     /// Bytes of the pieces that were not sent.
     unsent: usize,
-    /// Bytes in `full_runs` and in the shared pieces, sent or not.
+    /// Bytes in `full_runs` and in the shared pieces, sent or not; and those of files that were not sent.
     held: usize,
+    /// How many of the pieces are of files.
+    files: usize,
 }
 
 enum QueuedPiece {
     /// This many bytes of a run, behind those of the piece before.
     Run(usize),
     Shared(Bytes),
+    File(FilePiece),
 }
 
 impl Output {
@@ -108,6 +114,44 @@ impl Output {
         queue.pieces.push_back(QueuedPiece::Shared(bytes));
     }
 
+    /// Appends a part of a file, for a transport that sends files; any other fails when it comes to it. Its bytes
+    /// count as held, though they are in no memory of ours: a limit on output bounds them too.
+    pub fn put_file(&mut self, piece: FilePiece) {
+        if piece.is_empty() {
+            return;
+        }
+        let queue = self.queue_run();
+        queue.unsent += piece.len();
+        queue.held += piece.len();
+        queue.files += 1;
+        queue.pieces.push_back(QueuedPiece::File(piece));
+    }
+
+    /// Whether any part of a file waits.
+    #[inline]
+    pub fn has_files(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.files > 0)
+    }
+
+    /// The part of a file that is to be sent next, if it is one.
+    pub fn front_file(&self) -> Option<&FilePiece> {
+        match self.queue.as_ref()?.pieces.front() {
+            Some(QueuedPiece::File(piece)) => Some(piece),
+            _ => None,
+        }
+    }
+
+    /// Fails if any part of a file waits: for transports that cannot send it.
+    #[inline]
+    pub(crate) fn refuse_files(&self) -> io::Result<()> {
+        match self.has_files() {
+            true => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "this transport sends no files"))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Makes sure that there is a run for `more` bytes: a pooled one, this one, or another.
     fn make_room(&mut self, more: usize) {
         if !self.run.is_empty() && self.run.len() + more > RUN_BYTES_MAX {
@@ -139,7 +183,8 @@ impl Output {
         queue
     }
 
-    /// The first bytes to send, contiguous; all of them if [`Output::is_gathered`] says no.
+    /// The first bytes to send, contiguous; all of them if [`Output::is_gathered`] says no. None where the first are
+    /// a file's.
     pub fn front(&self) -> &[u8] {
         let Some(queue) = &self.queue else { return &self.run[self.run_queued..] };
         match queue.pieces.front() {
@@ -149,6 +194,7 @@ impl Output {
                 &first[queue.run_sent..queue.run_sent + n]
             }
             Some(QueuedPiece::Shared(bytes)) => bytes,
+            Some(QueuedPiece::File(_)) => &[],
         }
     }
 
@@ -158,7 +204,7 @@ impl Output {
         self.queue.as_ref().is_some_and(|queue| !queue.pieces.is_empty())
     }
 
-    /// Calls `write` with as many of the pieces as one gathered write takes.
+    /// Calls `write` with as many of the pieces as one gathered write takes, up to the first of a file.
     pub fn with_slices<R>(&self, write: impl FnOnce(&[IoSlice<'_>]) -> R) -> R {
         let mut slices = [IoSlice::new(&[]); SLICES_MAX];
         let mut count = 0;
@@ -175,6 +221,7 @@ impl Output {
                         IoSlice::new(&run[at - n..at])
                     }
                     QueuedPiece::Shared(bytes) => IoSlice::new(bytes),
+                    QueuedPiece::File(_) => return write(&slices[..count]),
                 };
                 count += 1;
             }
@@ -237,6 +284,13 @@ impl PieceQueue {
                     self.shared_sent += step;
                     (step, bytes.is_empty())
                 }
+                QueuedPiece::File(piece) => {
+                    let step = n.min(piece.len());
+                    piece.advance(step);
+                    self.held -= step;
+                    self.files -= usize::from(piece.is_empty());
+                    (step, piece.is_empty())
+                }
             };
             n -= step;
             self.unsent -= step;
@@ -267,6 +321,7 @@ impl PieceQueue {
         }
         self.full_runs.drain(..).for_each(return_run);
         (self.run_sent, self.shared_sent, self.unsent, self.held) = (0, 0, 0, 0);
+        self.files = 0;
     }
 }
 
@@ -338,6 +393,33 @@ mod tests {
             assert_eq!(sent, expected, "in steps of {step}");
             assert_eq!((out.run.capacity(), out.held()), (0, 0));
         }
+    }
+
+    #[test]
+    fn a_file_keeps_its_place_between_what_is_put_before_and_behind_it() {
+        let file = std::sync::Arc::new(std::fs::File::open("/dev/null").unwrap());
+        let mut out = Output::default();
+        out.put(b"head");
+        out.put_file(FilePiece::new(file.clone(), 5, 0));
+        assert!(!out.has_files() && !out.is_gathered());
+        out.put_file(FilePiece::new(file.clone(), 5, 1_000));
+        out.put(b"\r\n");
+        out.put_file(FilePiece::new(file, 9, 10));
+        assert_eq!((out.len(), out.held(), flat(&out)), (1_016, 1_016, b"head".to_vec()));
+        out.advance(3);
+        assert_eq!((flat(&out), out.front_file().is_none()), (b"d".to_vec(), true));
+        out.advance(400);
+        assert!(out.front().is_empty() && flat(&out).is_empty());
+        let front = out.front_file().unwrap();
+        assert_eq!((front.offset(), front.len(), out.len()), (404, 601, 613));
+        out.advance(601);
+        assert_eq!((flat(&out), out.front_file().is_none()), (b"\r\n".to_vec(), true));
+        out.advance(3);
+        assert_eq!((out.front_file().unwrap().offset(), out.has_files()), (10, true));
+        out.advance(9);
+        assert_eq!((out.len(), out.held(), out.has_files()), (0, 0, false));
+        out.put(b"next");
+        assert_eq!((out.front(), out.is_gathered()), (&b"next"[..], false));
     }
 
     /// Output that a slow reader never lets become empty: each turn puts a piece, and sends about as

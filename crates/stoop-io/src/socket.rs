@@ -11,10 +11,11 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::buffer::ReceiveBuffer;
+use crate::file::{can_send_files, send_before_file, send_file};
 use crate::local_end::LocalEnd;
 use crate::output::Output;
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
@@ -36,6 +37,10 @@ pub struct Socket<S> {
 pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
     /// Ready if the event loop has noticed something to read.
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    /// Ready if the event loop has not noticed that there is no room to write.
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+    /// Calls `write`, and notes for the event loop if it would block.
+    fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
     /// Moves the socket to the runtime this is called on.
     fn move_to_current_runtime(self) -> io::Result<Self>;
 }
@@ -43,6 +48,12 @@ pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
 impl Readiness for TcpStream {
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_read_ready(cx)
+    }
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_write_ready(cx)
+    }
+    fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        self.try_io(Interest::WRITABLE, write)
     }
     fn move_to_current_runtime(self) -> io::Result<Self> {
         Self::from_std(self.into_std()?)
@@ -52,6 +63,12 @@ impl Readiness for TcpStream {
 impl Readiness for UnixStream {
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_read_ready(cx)
+    }
+    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_write_ready(cx)
+    }
+    fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        self.try_io(Interest::WRITABLE, write)
     }
     fn move_to_current_runtime(self) -> io::Result<Self> {
         Self::from_std(self.into_std()?)
@@ -105,6 +122,30 @@ impl<S: Readiness> Socket<S> {
         })
     }
 
+    /// Sends the first part of a file in `out`, or what is before it. Returns how many bytes the kernel took.
+    fn poll_send_up_to_file(&self, cx: &mut Context<'_>, out: &Output) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_writable(cx))?;
+            let socket = self.stream.as_fd();
+            let sent = self.stream.try_write(|| match out.front_file() {
+                Some(piece) => send_file(socket, piece),
+                None => out.with_slices(|slices| send_before_file(socket, slices)),
+            });
+            match sent {
+                Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                sent => return Poll::Ready(sent),
+            }
+        }
+    }
+
+    /// The stream itself, for a caller that reads into memory of its own, once nothing that was received before is
+    /// left, or that writes from it.
+    pub(crate) fn stream(&mut self) -> Pin<&mut S> {
+        Pin::new(&mut self.stream)
+    }
+
     /// The received bytes, for a layer that works on them in place.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) fn buffer(&mut self) -> &mut ReceiveBuffer {
@@ -152,6 +193,11 @@ impl<S: Readiness> Transport for Socket<S> {
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         while !out.is_empty() {
+            if out.has_files() {
+                let n = ready!(self.poll_send_up_to_file(cx, out))?;
+                out.advance(n);
+                continue;
+            }
             let stream = Pin::new(&mut self.stream);
             let n = if out.is_gathered() {
                 ready!(out.with_slices(|slices| stream.poll_write_vectored(cx, slices)))?
@@ -164,6 +210,10 @@ impl<S: Readiness> Transport for Socket<S> {
             out.advance(n);
         }
         Poll::Ready(Ok(()))
+    }
+
+    fn sends_files(&self) -> bool {
+        can_send_files()
     }
 
     fn unsent(&self) -> usize {

@@ -16,7 +16,7 @@ use crate::buffer::{CHUNK, ReceiveBuffer};
 use crate::output::{OUTPUT_BYTES_MAX, Output};
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
-/// Bytes that one write accepts at most: what is copied must not outgrow the pooled buffers.
+/// Bytes that one write accepts at most where they are copied: what is copied must not outgrow the pooled buffers.
 const WRITE_BYTES_MAX: usize = 32 * 1024;
 
 /// A transport as tokio's `AsyncRead + AsyncBufRead + AsyncWrite`.
@@ -95,6 +95,14 @@ impl AsyncRead for Stream {
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        // Into a large buffer of the caller's without a copy, and with as many bytes as there are.
+        if into.remaining() >= CHUNK && this.transport.received().is_empty() {
+            match &mut this.transport {
+                AnyTransport::Tcp(tcp) => return tcp.stream().poll_read(cx, into),
+                AnyTransport::Unix(unix) => return unix.stream().poll_read(cx, into),
+                _ => {}
+            }
+        }
         if into.remaining() > 0 && ready!(this.poll_some(cx))? {
             let received = this.transport.received();
             let n = received.len().min(into.remaining());
@@ -123,6 +131,11 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        match &mut self.transport {
+            AnyTransport::Tcp(tcp) => return tcp.stream().poll_write(cx, bytes),
+            AnyTransport::Unix(unix) => return unix.stream().poll_write(cx, bytes),
+            _ => {}
+        }
         self.poll_offer(cx, |out| out.put(&bytes[..bytes.len().min(WRITE_BYTES_MAX)]))
     }
 
@@ -131,6 +144,11 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        match &mut self.transport {
+            AnyTransport::Tcp(tcp) => return tcp.stream().poll_write_vectored(cx, slices),
+            AnyTransport::Unix(unix) => return unix.stream().poll_write_vectored(cx, slices),
+            _ => {}
+        }
         self.poll_offer(cx, |out| {
             for slice in slices {
                 let room = WRITE_BYTES_MAX - out.len();
@@ -225,6 +243,7 @@ impl<I: AsyncRead + AsyncWrite + Send + Unpin + 'static> Transport for IoTranspo
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        out.refuse_files()?;
         let io = self.io.get_mut().unwrap_or_else(PoisonError::into_inner);
         while !out.is_empty() {
             let io = Pin::new(&mut *io);

@@ -103,6 +103,12 @@ pub trait Transport: 'static {
         self.poll_flush(cx, out)
     }
 
+    /// Whether an [`Output`] for it may have parts of files, [`Output::put_file`]. One that cannot send them has its
+    /// caller read them instead, and [`Transport::poll_flush`] fails if it meets one.
+    fn sends_files(&self) -> bool {
+        false
+    }
+
     /// How many bytes were taken from an [`Output`] and not yet given to the kernel.
     fn unsent(&self) -> usize;
 

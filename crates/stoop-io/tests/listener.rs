@@ -15,7 +15,8 @@ use stoop_io::{
     PeerAddress, PlacedConnection, Stopper, Transport, Worker, WorkerHandle, Workers,
 };
 
-const OPTIONS: ListenOptions = ListenOptions { backlog: 4096, reuse_port: false, nodelay: true };
+const OPTIONS: ListenOptions =
+    ListenOptions { backlog: 4096, reuse_port: false, nodelay: true, mode: None };
 
 fn any_port() -> ListenAddress {
     SocketAddr::from(([127, 0, 0, 1], 0)).into()
@@ -183,10 +184,23 @@ async fn a_connection_can_be_made_from_a_descriptor() {
     assert!(Accepted::from_fd(unconnected.unwrap().into()).is_err());
 }
 
+#[test]
+fn a_socket_that_does_not_listen_is_refused() {
+    let stream = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let datagram = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for socket in [std::os::fd::OwnedFd::from(stream), datagram.into()] {
+        let error = Listener::from_fd(socket, &OPTIONS).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+}
+
+/// Linux: a listening socket that is shut down listens no more.
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_socket_that_does_not_listen_is_an_error_and_not_a_loop() {
-    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    let mut listener = Listener::from_fd(socket.into(), &OPTIONS).unwrap();
+async fn a_socket_that_listens_no_more_is_an_error_and_not_a_loop() {
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut listener = Listener::from_std(socket.try_clone().unwrap(), &OPTIONS).unwrap();
+    SockRef::from(&socket).shutdown(std::net::Shutdown::Read).unwrap();
     assert_eq!(listener.accept().await.err().unwrap().kind(), ErrorKind::InvalidInput);
 }
 

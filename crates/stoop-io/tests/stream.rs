@@ -96,6 +96,30 @@ async fn slices_are_written_in_order() {
     assert_eq!(got, [b"one two", &large[..n - 7]].concat());
 }
 
+/// A socket's bytes go past its receive buffer into a large one of the caller's, but not before what is there.
+#[tokio::test]
+async fn a_socket_is_read_into_the_callers_buffer_behind_what_was_received_before() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (mut socket, mut peer) = (stoop_io::Unix::new(ours), Stream::new(from_io(theirs)));
+    write_all(&mut peer, b"head, frame").await.unwrap();
+    poll_fn(|cx| socket.poll_fill(cx, 1000)).await.unwrap();
+    socket.consume(6);
+    let mut stream = Stream::new(AnyTransport::from(socket));
+    let large = vec![7; 40_000];
+    write_all(&mut peer, &large).await.unwrap();
+    assert_eq!(read(&mut stream, 100_000).await.unwrap(), b"frame");
+    assert_eq!(read(&mut stream, 20_000).await.unwrap().len(), 20_000, "in one call");
+    assert_eq!(read(&mut stream, 1_000).await.unwrap().len(), 1_000, "and into a small one");
+    let slices = [IoSlice::new(b"two "), IoSlice::new(b"slices")];
+    let sent = poll_fn(|cx| Pin::new(&mut stream).poll_write_vectored(cx, &slices)).await.unwrap();
+    write_all(&mut stream, b" and more").await.unwrap();
+    assert_eq!((sent, read(&mut peer, 100).await.unwrap()), (10, b"two slices and more".to_vec()));
+    shutdown(&mut peer).await.unwrap();
+    let rest = read_all(&mut stream).await.unwrap().len();
+    assert_eq!(21_000 + rest, 40_000);
+    assert_eq!(read(&mut stream, 100_000).await.unwrap(), b"", "the end");
+}
+
 #[tokio::test]
 async fn a_megabyte_passes_both_ways_at_once() {
     let (a, b) = pair();

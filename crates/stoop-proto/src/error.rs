@@ -263,6 +263,8 @@ pub enum Misuse {
     FieldValue,
     /// A request-target has a character that no URI may have, such as a space.
     Target,
+    /// An extended CONNECT over a connection of HTTP/1.
+    ExtendedConnect,
     /// A request does not have exactly one Host.
     Host,
     /// Host is not `uri-host [":" port]`.
@@ -290,6 +292,9 @@ impl fmt::Display for Misuse {
             Self::FieldName => "the field name is not a token (RFC 9110 §5.1)",
             Self::FieldValue => "the field value contains a control character (RFC 9110 §5.5)",
             Self::Target => "the request target contains a character no URI may have",
+            Self::ExtendedConnect => {
+                "the connection is one of HTTP/1.1, and an extended CONNECT is one of HTTP/2 alone (RFC 8441 §4)"
+            }
             Self::Host => "a request needs exactly one Host field (RFC 9112 §3.2)",
             Self::HostInvalid => {
                 "the Host field is not a host with or without a port (RFC 9110 §7.2)"

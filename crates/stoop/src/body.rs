@@ -5,6 +5,7 @@ mod channel;
 pub(crate) mod coding;
 mod convert;
 mod file;
+pub(crate) mod file_content;
 #[cfg(feature = "multipart")]
 mod multipart;
 pub(crate) mod queue;
@@ -12,6 +13,7 @@ mod replay;
 pub(crate) mod request_body;
 mod sized;
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -25,6 +27,7 @@ use stoop_proto::Fields;
 use crate::error::BoxError;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
+use file_content::FileContent;
 use request_body::RequestBodyReader;
 
 pub(crate) use channel::ChannelItem;
@@ -87,6 +90,8 @@ pub(crate) enum Kind {
     Full(Bytes),
     Request(RequestBodyReader),
     Response(Box<dyn Incoming>),
+    /// Boxed, because it is rare and as large as the others.
+    File(Box<FileContent>),
     /// Boxed, because it is rare and has a body within.
     Replay(Box<Replay>),
     Stream {
@@ -128,6 +133,11 @@ impl Body {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
+        let mut body = body;
+        // A file stays one, so that it can be sent as one.
+        if let Some(file) = take_file(&mut body) {
+            return Self(Kind::File(file));
+        }
         Self(Kind::stream(Adapted(Mutex::new(Box::pin(body)))))
     }
 
@@ -213,6 +223,7 @@ impl Body {
         match &self.0 {
             Kind::Empty => Some(Self::empty()),
             Kind::Full(bytes) => Some(bytes.clone().into()),
+            Kind::File(file) => Some(Self(Kind::File(file.clone()))),
             Kind::Replay(replay) => Some(replay.again()),
             Kind::Request(_) | Kind::Response(_) | Kind::Stream { .. } => None,
         }
@@ -231,7 +242,7 @@ impl Body {
             Kind::Response(exchange) => exchange.take_trailers(),
             Kind::Stream { trailers, .. } => trailers.take(),
             Kind::Replay(replay) => replay.body_mut().take_trailers(),
-            Kind::Empty | Kind::Full(_) => None,
+            Kind::Empty | Kind::Full(_) | Kind::File(_) => None,
         }
     }
 
@@ -248,6 +259,10 @@ impl Body {
             }
             Kind::Request(reader) => reader.poll(cx),
             Kind::Response(exchange) => exchange.poll_chunk(cx),
+            Kind::File(file) => {
+                let read = ready!(file.poll_bytes(cx));
+                Poll::Ready(read.map(|read| read.map_err(|error| request_body(error.into()))))
+            }
             Kind::Replay(replay) => replay.body_mut().poll_chunk(cx),
             Kind::Stream { frames, trailers } => loop {
                 return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
@@ -275,6 +290,7 @@ impl Body {
             Kind::Empty
             | Kind::Full(_)
             | Kind::Request(_)
+            | Kind::File(_)
             | Kind::Replay(_)
             | Kind::Stream { .. } => None,
         }
@@ -286,7 +302,11 @@ impl Body {
         match &self.0 {
             Kind::Empty => Some(b""),
             Kind::Full(bytes) => Some(bytes),
-            Kind::Request(_) | Kind::Response(_) | Kind::Replay(_) | Kind::Stream { .. } => None,
+            Kind::Request(_)
+            | Kind::Response(_)
+            | Kind::File(_)
+            | Kind::Replay(_)
+            | Kind::Stream { .. } => None,
         }
     }
 
@@ -297,6 +317,7 @@ impl Body {
             Kind::Full(bytes) => Some(bytes.len() as u64),
             Kind::Request(reader) => reader.remaining(),
             Kind::Response(exchange) => exchange.remaining(),
+            Kind::File(file) => Some(file.left()),
             Kind::Replay(replay) => replay.body().len(),
             Kind::Stream { frames, .. } => frames.size_hint().exact(),
         }
@@ -313,9 +334,15 @@ impl Body {
     }
 }
 
+/// The file that a body of any type is the content of, if it is a [`Body`] of one; which is empty afterwards.
+pub(crate) fn take_file<B: 'static>(body: &mut B) -> Option<Box<FileContent>> {
+    let body: &mut dyn Any = body;
+    body.downcast_mut::<Body>()?.take_file()
+}
+
 /// What the error of a stream means: what it says, if it is one of ours. Decoders and readers carry ours in
 /// an [`io::Error`].
-fn request_body(error: BoxError) -> Error {
+pub(crate) fn request_body(error: BoxError) -> Error {
     let error = match error.downcast::<io::Error>() {
         Ok(io) if io.get_ref().is_some_and(|inner| inner.is::<Error>()) => match io.into_inner() {
             Some(inner) => inner,

@@ -50,11 +50,6 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// The same at another TCP address.
-    pub(crate) fn at(&self, address: SocketAddr) -> Self {
-        Self { address: Address::Inet(address), secure: self.secure }
-    }
-
     /// The same with TLS.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) fn secured(self) -> Self {
@@ -124,6 +119,12 @@ fn address(text: &str, default_port: u16) -> Option<SocketAddr> {
 fn invalid(text: &str, why: &str) -> Error {
     let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
     error.with_text(format_args!("cannot listen on {:?}: {why}", without_password(text)))
+}
+
+impl From<Address> for Endpoint {
+    fn from(address: Address) -> Self {
+        Self { address, secure: false }
+    }
 }
 
 impl From<SocketAddr> for Endpoint {

@@ -4,9 +4,9 @@
 //! - [`Server`] answers them by a [`Handler`]: any function from [`Request`] to a response.
 //! - [`Body`] is the content of both, streamed with back-pressure.
 //! - [`Error`] says what failed, where and whose fault it is.
-//! - [`body`] has what content is made of, [`limits`] what bounds connections, [`dns`] what finds their
-//!   addresses, `tls` (a feature, on by default) what secures them, [`handler`] what handlers are made of,
-//!   [`rt`] what has to do with tokio's own types.
+//! - [`body`] has what content is made of, [`files`] what opens files below a directory, [`limits`] what bounds
+//!   connections, [`dns`] what finds their addresses, `tls` (a feature, on by default) what secures them,
+//!   [`handler`] what handlers are made of, [`rt`] what has to do with tokio's own types.
 //! - [`guide`] has a page for each part of the client, and tables for those who come from reqwest, hyper-util or curl.
 //!
 //! ```
@@ -40,6 +40,7 @@ mod connection_info;
 pub mod dns;
 mod endpoint;
 mod error;
+pub mod files;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod handler;
@@ -56,6 +57,8 @@ pub mod testing;
 mod timings;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub mod tls;
+#[cfg(feature = "tower")]
+mod tower_service;
 mod turn;
 mod upgrade;
 mod url;
@@ -65,7 +68,7 @@ mod versions;
 pub use body::{Body, BodyDropped, BodySender, IntoBody};
 pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
-pub use request::{PastRedirect, Request};
+pub use request::{ConnectProtocol, PastRedirect, Request};
 pub use response::{IntoResponse, Response};
 pub use stoop_proto::{
     Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation, without_password,
@@ -95,9 +98,11 @@ pub use tls::ClientTls;
 pub use handler::{Answer, Handler, IntoHandler};
 pub use limits::{ServerLimits, ServerTime};
 pub use local::LocalServer;
-pub use server::{ListenError, Server, ServerHandle};
+pub use server::{Binding, ListenError, Server, ServerHandle};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::ServerTls;
+#[cfg(feature = "tower")]
+pub use tower_service::{TowerFuture, TowerHandler, from_tower};
 
 // Both.
 pub use connection_info::ConnectionInfo;

@@ -16,6 +16,7 @@ use url::Url;
 
 use crate::body::{Body, IntoBody};
 use crate::conn::recycle::Recycle;
+use crate::connection_info::ConnectionInfo;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 use crate::versions::Versions;
@@ -311,6 +312,28 @@ impl Request {
         self.parts.peer?.inet()
     }
 
+    /// The connection that it came over; `None` for one that was made here.
+    ///
+    /// ```
+    /// use stoop::Request;
+    ///
+    /// fn who(request: Request) -> String {
+    ///     let Some(connection) = request.connection() else { return "it was made here".to_owned() };
+    ///     format!("{:?} over {:?}", connection.remote_address(), connection.version())
+    /// }
+    /// ```
+    pub fn connection(&self) -> Option<ConnectionInfo> {
+        self.parts.peer?;
+        Some(ConnectionInfo {
+            remote: self.remote_address(),
+            version: self.version(),
+            is_reused: self.parts.is_reused,
+            carried: self.parts.carried,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: self.parts.facts.as_ref().and_then(|facts| facts.tls),
+        })
+    }
+
     /// The content.
     pub fn body(&self) -> &Body {
         &self.body
@@ -326,7 +349,9 @@ impl Request {
         self.body
     }
 
-    /// The request as the `http` crate has it.
+    /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and the
+    /// [`ConnectProtocol`] of an extended CONNECT as an extension. The authority of a request that was received over
+    /// HTTP/2 is its Host.
     ///
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
@@ -339,6 +364,9 @@ impl Request {
             .body(Body::empty())?;
         *request.headers_mut() = into_map(self.fields());
         *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
+        if let Some(protocol) = self.protocol() {
+            request.extensions_mut().insert(ConnectProtocol(protocol.into()));
+        }
         *request.body_mut() = self.body;
         Ok(request)
     }
@@ -350,12 +378,34 @@ impl TryFrom<http::Request<Body>> for Request {
     type Error = Error;
     fn try_from(request: http::Request<Body>) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        let mut ours = Self::new(parts.method, &parts.uri.to_string())?;
+        let mut parts = parts;
+        let uri = parts.uri.to_string();
+        let mut ours = match parts.extensions.remove::<ConnectProtocol>() {
+            Some(ConnectProtocol(protocol)) if uri.starts_with('/') => {
+                let head = RequestHead::extended_connect(&protocol, &uri);
+                let mut ours = Self { parts: Recycle::new(), body: Body::empty() };
+                ours.parts.head = head.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
+                ours
+            }
+            Some(ConnectProtocol(protocol)) => Self::extended_connect(&uri, &protocol)?,
+            None => Self::new(parts.method, &uri)?,
+        };
         ours.parts.head.set_version(parts.version);
         ours.parts.extensions = parts.extensions;
         from_map(&parts.headers, ours.fields_mut());
         ours.body = body;
         Ok(ours)
+    }
+}
+
+/// The protocol that an extended CONNECT asks for (RFC 8441 §4), as an extension of an `http::Request`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectProtocol(Box<str>);
+
+impl ConnectProtocol {
+    /// Its name, such as `websocket`.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -389,6 +439,28 @@ mod tests {
         assert_eq!((back.version(), back.extensions().get()), (Version::HTTP_2, Some(&7u32)));
         assert_eq!((back.method(), &*back.uri().to_string()), (&Method::PUT, "http://a/b?c"));
         assert_eq!((&back.headers()["x"], back.body().len()), (&"y".parse().unwrap(), Some(1)));
+    }
+
+    #[test]
+    fn the_protocol_of_an_extended_connect_was_lost_on_the_way_to_the_http_crate() {
+        for url in ["http://a/chat?b", "/chat?b"] {
+            let ours = match url.starts_with('/') {
+                true => {
+                    let mut ours = Request::get("/").unwrap();
+                    ours.parts.head = RequestHead::extended_connect("websocket", url).unwrap();
+                    ours
+                }
+                false => Request::extended_connect(url, "websocket").unwrap(),
+            };
+            let theirs = ours.into_http().unwrap();
+            assert_eq!(theirs.extensions().get(), Some(&ConnectProtocol("websocket".into())));
+            let back = Request::try_from(theirs).unwrap();
+            assert_eq!((back.method(), back.target()), (&Method::CONNECT, "/chat?b"));
+            assert_eq!(
+                (back.protocol(), back.url().is_some()),
+                (Some("websocket"), url.len() > 10)
+            );
+        }
     }
 
     /// The parts are used again, by the next request.

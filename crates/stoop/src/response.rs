@@ -2,8 +2,10 @@
 
 mod read;
 mod save;
+mod tuples;
 
 pub(crate) use read::Asked;
+use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
 use crate::request::{PastRedirect, RequestParts};
 use crate::timings::Timings;
-use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
+use crate::upgrade::{OnUpgrade, UpgradeExtension, UpgradeSender, upgrade};
 
 static NO_FIELDS: Fields = Fields::new();
 
@@ -324,10 +326,24 @@ where
     B::Error: Into<BoxError>,
 {
     /// The response with content of the type [`Body`], whatever the type of its own.
+    #[inline]
     pub fn boxed(self) -> Response {
+        let mut this = Some(self);
+        let any: &mut dyn Any = &mut this;
+        if let Some(same) = any.downcast_mut::<Option<Response>>().and_then(Option::take) {
+            return same;
+        }
+        match this {
+            Some(this) => this.into_other(),
+            None => Response::failure(StatusCode::INTERNAL_SERVER_ERROR),
+        }
+    }
+
+    /// The response with content of the type [`Body`].
+    fn into_other(self) -> Response {
         let payload = match self.payload {
             Payload::Full(bytes) => Payload::Full(bytes),
-            Payload::Stream(body) => Payload::Stream(Body::stream(body)),
+            Payload::Stream(body) => Payload::Stream(body.into_body()),
         };
         Response {
             status: self.status,
@@ -356,7 +372,8 @@ impl<B> fmt::Debug for Response<B> {
     message = "a handler cannot return `{Self}`",
     label = "not a response",
     note = "it returns a `Response`, `&'static str`, `String`, `Bytes`, a `StatusCode`, `()`, an \
-            `http::Response` or a `Result` of these, whose error is one of them too"
+            `http::Response`, a `Result` of these, whose error is one of them too, or one of them behind a \
+            status, fields, or both: `(StatusCode, [(&str, &str); 1], T)`"
 )]
 pub trait IntoResponse {
     /// The type of streamed content; [`Body`] where there is none.
@@ -379,8 +396,8 @@ impl<B> IntoResponse for http::Response<B> {
     }
 }
 
-/// Status, version, fields, extensions and content. A server sends in the version that it speaks with the
-/// client, whatever the response says.
+/// Status, version, fields, extensions and content, and whether it [switches](Response::upgrade) the connection. A
+/// server sends in the version that it speaks with the client, whatever the response says.
 impl<B> From<http::Response<B>> for Response<B> {
     fn from(theirs: http::Response<B>) -> Self {
         let (parts, body) = theirs.into_parts();
@@ -392,6 +409,8 @@ impl<B> From<http::Response<B>> for Response<B> {
             response.save_max = save_max;
             response.sent = Some(Arc::try_unwrap(sent).unwrap_or_else(|sent| (*sent).clone()));
         }
+        response.upgrade =
+            response.extensions.remove::<UpgradeExtension>().and_then(|upgrade| upgrade.take());
         if !parts.headers.is_empty() {
             from_map(&parts.headers, response.fields_mut());
         }
@@ -471,8 +490,8 @@ impl IntoResponse for crate::Error {
     }
 }
 
-/// Status, version, fields, extensions and content; of a received response its [`Timings`] and its
-/// [`ConnectionInfo`] too, as extensions. Made a [`Response`] again, it has its URL, history and limits as before.
+/// Status, version, fields, extensions and content, and whether it [switches](Response::upgrade) the connection; of
+/// a received response its [`Timings`] and its [`ConnectionInfo`] too, as extensions. Made a [`Response`] again, it has its URL, history and limits as before.
 impl From<Response> for http::Response<Body> {
     fn from(mut response: Response) -> Self {
         let mut theirs = Self::new(Body::empty());
@@ -483,6 +502,9 @@ impl From<Response> for http::Response<Body> {
             theirs.extensions_mut().insert(connection);
         }
         theirs.extensions_mut().extend(std::mem::take(&mut response.extensions));
+        if let Some(sender) = response.upgrade.take() {
+            theirs.extensions_mut().insert(UpgradeExtension::new(sender));
+        }
         if let Some(sent) = response.sent.take() {
             let (redirects, collect_max) = (response.redirects, response.collect_max);
             let (save_max, sent) = (response.save_max, Arc::new(sent));

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use stoop_io::AnyTransport;
+use stoop_proto::ResponseHead;
 use tokio::sync::oneshot;
 
+use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 
 /// A connection that is no longer HTTP's. What the peer sent behind the head is read first.
@@ -16,6 +19,16 @@ use crate::error::{Error, ErrorKind, Phase};
 pub struct Upgraded {
     pub(crate) io: AnyTransport,
     pub(crate) keep: Option<Keep>,
+    /// What has switched it, at a client.
+    pub(crate) head: Option<Recycle<ResponseHead>>,
+}
+
+impl Upgraded {
+    /// The head of the response that has switched the connection, which may say on what terms: at a client. `None` at a
+    /// server.
+    pub fn response_head(&self) -> Option<&ResponseHead> {
+        self.head.as_deref()
+    }
 }
 
 /// What is to be kept as long as a connection, and dropped after it: its place among a server's.
@@ -32,6 +45,21 @@ pub(crate) type UpgradeSender = oneshot::Sender<Upgraded>;
 pub(crate) fn upgrade() -> (UpgradeSender, OnUpgrade) {
     let (sender, receiver) = oneshot::channel();
     (sender, OnUpgrade(receiver))
+}
+
+/// What switches the connection, on its way through the extensions of an `http::Response`.
+#[derive(Clone)]
+pub(crate) struct UpgradeExtension(Arc<Mutex<Option<UpgradeSender>>>);
+
+impl UpgradeExtension {
+    pub(crate) fn new(sender: UpgradeSender) -> Self {
+        Self(Arc::new(Mutex::new(Some(sender))))
+    }
+
+    /// The sender, for the first of the copies that asks for it.
+    pub(crate) fn take(&self) -> Option<UpgradeSender> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// Gives the connection once it was switched; fails if it never is.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,11 +25,13 @@ pub struct ListenOptions {
     pub reuse_port: bool,
     /// Whether connections send small pieces at once (`TCP_NODELAY`). Default: true.
     pub nodelay: bool,
+    /// The permissions of the file of a Unix socket. Default: what the process's umask leaves.
+    pub mode: Option<u32>,
 }
 
 impl Default for ListenOptions {
     fn default() -> Self {
-        Self { backlog: 4096, reuse_port: false, nodelay: true }
+        Self { backlog: 4096, reuse_port: false, nodelay: true, mode: None }
     }
 }
 
@@ -53,7 +55,7 @@ impl Listener {
                 Self::listen(socket, None, options)
             }
             ListenAddress::Unix(path) => {
-                let (socket, file) = bind_unix(path)?;
+                let (socket, file) = bind_unix(path, options.mode)?;
                 Self::listen(socket, Some(Arc::new(file)), options)
             }
         }
@@ -115,11 +117,12 @@ impl Listener {
     /// socket is never removed: it belongs to the process that bound it.
     ///
     /// # Errors
-    /// `InvalidInput` for anything else than a stream socket with an address.
+    /// `InvalidInput` for anything else than a stream socket that listens on an address.
     pub fn from_fd(fd: OwnedFd, options: &ListenOptions) -> io::Result<Self> {
         let socket = Socket::from(fd);
-        if socket.r#type()? != Type::STREAM {
-            return Err(io::ErrorKind::InvalidInput.into());
+        if socket.r#type()? != Type::STREAM || !socket.is_listener()? {
+            let text = "the descriptor is not a stream socket that listens";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let address = address_of(&socket)?;
         socket.set_nonblocking(true)?;
@@ -139,7 +142,11 @@ impl Listener {
         Ok(Self::assemble(socket, address, file, Arc::default()))
     }
 
-    fn copies(self, count: usize) -> io::Result<Vec<Self>> {
+    /// This listener and others on the same socket, `count` in all: see [`Listener::try_clone`].
+    ///
+    /// # Errors
+    /// Those of `dup`.
+    pub fn copies(self, count: usize) -> io::Result<Vec<Self>> {
         let mut all = Vec::with_capacity(count);
         for _ in 1..count {
             all.push(self.try_clone()?);
@@ -167,12 +174,17 @@ fn bind_inet(address: SocketAddr, reuse_port: bool, nodelay: bool) -> io::Result
     Ok(socket)
 }
 
-fn bind_unix(path: &Path) -> io::Result<(Socket, SocketFile)> {
+fn bind_unix(path: &Path, mode: Option<u32>) -> io::Result<(Socket, SocketFile)> {
     remove_stale(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     socket.bind(&SockAddr::unix(path)?)?;
-    Ok((socket, SocketFile::new(path)?))
+    let file = SocketFile::new(path)?;
+    // Before it listens: until then every connection is refused.
+    if let Some(mode) = mode {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    }
+    Ok((socket, file))
 }
 
 /// Removes a socket file without a listener.

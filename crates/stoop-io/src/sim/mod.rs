@@ -135,6 +135,7 @@ impl Transport for Sim {
         if out.is_empty() {
             return Poll::Ready(Ok(()));
         }
+        out.refuse_files()?;
         let mut connection = lock(&self.connection);
         if connection.reset {
             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));

@@ -23,21 +23,31 @@ pub(super) enum BodyWriter {
 
 impl BodyWriter {
     pub(super) fn data(&mut self, data: Bytes, out: &mut impl Sink) -> Result<(), Misuse> {
-        if data.is_empty() {
+        self.data_by(data.len() as u64, out, |out| out.share(data))
+    }
+
+    /// Writes `len` bytes of content, which `write` puts into `out`.
+    pub(super) fn data_by<S: Sink>(
+        &mut self,
+        len: u64,
+        out: &mut S,
+        write: impl FnOnce(&mut S),
+    ) -> Result<(), Misuse> {
+        if len == 0 {
             return Ok(());
         }
         match self {
             Self::Length(left) => {
-                *left = left.checked_sub(data.len() as u64).ok_or(Misuse::BodyTooLong)?;
-                out.share(data);
+                *left = left.checked_sub(len).ok_or(Misuse::BodyTooLong)?;
+                write(out);
             }
             Self::Chunked => {
                 let mut line = [0; 18];
-                out.put(chunk_size(data.len() as u64, &mut line));
-                out.share(data);
+                out.put(chunk_size(len, &mut line));
+                write(out);
                 out.put(b"\r\n");
             }
-            Self::UntilClose => out.share(data),
+            Self::UntilClose => write(out),
             Self::Nothing => {}
         }
         Ok(())
@@ -135,5 +145,27 @@ mod tests {
             assert_eq!(chunk_size(size, &mut [0; 18]), line.as_bytes());
         }
         assert_eq!(chunk_size(u64::MAX, &mut [0; 18]), b"ffffffffffffffff\r\n");
+    }
+
+    #[test]
+    fn content_that_another_writes_is_framed_as_its_announced_length() {
+        for (mut writer, expected) in [
+            (BodyWriter::Length(5), Ok("hello")),
+            (BodyWriter::Length(4), Err(Misuse::BodyTooLong)),
+            (BodyWriter::Chunked, Ok("5\r\nhello\r\n")),
+            (BodyWriter::UntilClose, Ok("hello")),
+            (BodyWriter::Nothing, Ok("")),
+        ] {
+            let mut out = Vec::new();
+            let sent = writer.data_by(5, &mut out, |out| out.put(b"hello"));
+            assert_eq!(sent.map(|()| String::from_utf8(out).unwrap()), expected.map(str::to_owned));
+        }
+    }
+
+    #[test]
+    fn no_content_is_no_chunk() {
+        let mut out = Vec::new();
+        BodyWriter::Chunked.data_by(0, &mut out, |out| out.put(b"x")).unwrap();
+        assert_eq!(out, b"");
     }
 }

@@ -55,6 +55,11 @@ fn the_seeds_of_requests_pass() {
 }
 
 #[test]
+fn the_seeds_of_websockets_pass() {
+    run("websocket", fuzz::websocket::check);
+}
+
+#[test]
 fn the_seeds_of_responses_pass() {
     run("response", fuzz::response::check);
 }

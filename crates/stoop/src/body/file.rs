@@ -1,123 +1,134 @@
 //! Content from a file.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body::{Frame, SizeHint};
-use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::Body;
-
-/// How much of a file is read at a time.
-const PIECE_BYTES: usize = 64 * 1024;
-
-/// Pieces that are read ahead of the peer.
-const PIECES_MAX: usize = 2;
+use super::file_content::FileContent;
+use super::{Body, Kind};
 
 impl Body {
-    /// The content of the file at `path`, with its length as it is now. It is read piece by piece, 128 KiB
-    /// ahead at most, on tokio's threads for blocking work. A request with it can be sent again: the
-    /// file is opened once more then, and is expected to have the same length.
-    ///
-    /// A file that becomes shorter, or cannot be read, breaks the message off. What is added to it while it
-    /// is sent is not sent.
+    /// The content of the file at `path`, with its length as it is now. It is opened here, on one of tokio's threads for
+    /// blocking work, and stays open as long as the body is there, or a copy of it; what becomes of the path
+    /// meanwhile does not matter. A request with it can be sent again. [`Body::from_file`] says how it is sent.
     ///
     /// # Errors
     /// If it cannot be opened, or is no regular file.
     pub async fn file(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
-        let opened = spawn_blocking(move || open(&path).map(|(_, length)| (path, length))).await;
-        let (path, length) = opened.map_err(io::Error::other)??;
-        Ok(Self::replayable(move || {
-            let reader = Reader::Unopened(path.clone());
-            Self::stream(FileContent { left: length, reader })
-        }))
+        let opened = spawn_blocking(move || open(&path)).await;
+        let (file, length) = opened.map_err(io::Error::other)??;
+        Ok(Self::from_file(file, 0..length))
+    }
+
+    /// The bytes `range` of an open file, by their offsets. Nothing is read here, and no system call made: that the
+    /// file has those bytes is the caller's promise. The file's own position does not count, so that one
+    /// descriptor serves any number of bodies at once: share it as an `Arc<File>`.
+    ///
+    /// Over HTTP/1 without TLS the kernel sends it (sendfile, on Linux, unless SIGPIPE would end the process); over TLS,
+    /// over HTTP/2 and in this process it is read, 64 KiB at a time at most. What is not in the page cache is read on
+    /// tokio's threads for blocking work, so that no other connection waits for the disk; this takes a runtime
+    /// of tokio.
+    ///
+    /// A file that becomes shorter, or cannot be read, breaks the message off, as an error of [`Body::stream`] would.
+    /// What is added to it is not sent; what is changed in it may be, in part: replace files by renaming, rather
+    /// than by writing over them.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::sync::Arc;
+    /// use stoop::Body;
+    ///
+    /// let file = Arc::new(File::open("Cargo.toml")?);
+    /// let whole = Body::from_file(Arc::clone(&file), 0..file.metadata()?.len());
+    /// let part = Body::from_file(file, 10..20);
+    /// assert_eq!(part.len(), Some(10));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn from_file(file: impl Into<Arc<File>>, range: Range<u64>) -> Self {
+        let left = range.end.saturating_sub(range.start);
+        if left == 0 {
+            return Self::empty();
+        }
+        Self(Kind::File(Box::new(FileContent::new(file.into(), range.start, left))))
+    }
+
+    /// The file it is the content of, if it is one.
+    pub(crate) fn file_mut(&mut self) -> Option<&mut FileContent> {
+        match &mut self.0 {
+            Kind::File(file) => Some(file),
+            Kind::Replay(replay) => replay.body_mut().file_mut(),
+            _ => None,
+        }
+    }
+
+    /// The same, and the body is empty afterwards.
+    pub(crate) fn take_file(&mut self) -> Option<Box<FileContent>> {
+        match std::mem::replace(&mut self.0, Kind::Empty) {
+            Kind::File(file) => Some(file),
+            kind => {
+                self.0 = kind;
+                None
+            }
+        }
     }
 }
 
 fn open(path: &Path) -> io::Result<(File, u64)> {
+    let irregular = || io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+    // To open a FIFO would wait for its writer.
+    if !path.metadata()?.is_file() {
+        return Err(irregular());
+    }
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    match metadata.is_file() {
-        true => Ok((file, metadata.len())),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")),
-    }
+    if metadata.is_file() { Ok((file, metadata.len())) } else { Err(irregular()) }
 }
 
-/// The first `left` bytes of a file, which is opened when the first of them is wanted.
-struct FileContent {
-    left: u64,
-    reader: Reader,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-enum Reader {
-    Unopened(PathBuf),
-    Reading(mpsc::Receiver<io::Result<Bytes>>),
-}
-
-impl http_body::Body for FileContent {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if self.left == 0 {
-            return Poll::Ready(None);
-        }
-        if let Reader::Unopened(path) = &mut self.reader {
-            let (path, length) = (std::mem::take(path), self.left);
-            let (sender, receiver) = mpsc::channel(PIECES_MAX);
-            drop(spawn_blocking(move || read(&path, length, &sender)));
-            self.reader = Reader::Reading(receiver);
-        }
-        let Reader::Reading(receiver) = &mut self.reader else { return Poll::Ready(None) };
-        let piece = ready!(receiver.poll_recv(cx));
-        let piece = piece.unwrap_or_else(|| Err(io::Error::other("its reader was stopped")));
-        self.left = piece.as_ref().map_or(0, |piece| self.left.saturating_sub(piece.len() as u64));
-        Poll::Ready(Some(piece.map(Frame::data)))
+    fn manifest() -> Body {
+        Body::from_file(File::open("Cargo.toml").unwrap(), 1..11)
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.left == 0
+    #[tokio::test]
+    async fn a_copy_has_what_is_left_of_a_file() {
+        let content = std::fs::read("Cargo.toml").unwrap();
+        let mut body = manifest();
+        let copy = body.try_clone().unwrap();
+        assert_eq!((copy.len(), body.is_empty()), (Some(10), false));
+        assert_eq!(body.chunk().await.unwrap().unwrap(), content[1..11]);
+        assert!(body.is_empty() && body.chunk().await.unwrap().is_none());
+        assert_eq!(copy.bytes(10).await.unwrap(), content[1..11]);
     }
 
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+    #[test]
+    fn a_file_within_a_stream_stays_one() {
+        assert!(Body::stream(manifest()).file_mut().is_some());
+        let response = crate::Response::from_stream(manifest()).boxed();
+        assert!(response.into_body().file_mut().is_some());
     }
-}
 
-/// Sends the first `length` bytes of a file, until they end or are not wanted any more.
-fn read(path: &Path, length: u64, pieces: &mpsc::Sender<io::Result<Bytes>>) {
-    let send = |piece| pieces.blocking_send(piece).is_ok();
-    let mut file = match open(path) {
-        Ok((file, _)) => file.take(length),
-        Err(error) => {
-            send(Err(error));
-            return;
-        }
-    };
-    while file.limit() > 0 {
-        let wanted = usize::try_from(file.limit()).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
-        let mut piece = vec![0; wanted];
-        let read = match file.read(&mut piece) {
-            Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Ok(read) => {
-                piece.truncate(read);
-                Ok(piece.into())
-            }
-            Err(error) => Err(error),
-        };
-        let is_last = read.is_err();
-        if !send(read) || is_last {
-            return;
-        }
+    #[cfg(feature = "compression")]
+    #[tokio::test]
+    async fn an_encoded_file_can_be_sent_again() {
+        let body = manifest().encoded(crate::body::ContentCoding::Gzip);
+        let (first, second) = (body.try_clone().unwrap(), body);
+        assert_eq!(first.bytes(100).await.unwrap(), second.bytes(100).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_fifo_is_no_file_and_is_not_waited_for() {
+        let path = std::env::temp_dir().join(format!("stoop-fifo-{}", std::process::id()));
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let error = Body::file(&path).await.unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 }

@@ -35,8 +35,6 @@ mod shared;
 mod stats;
 mod switch;
 mod terms;
-#[cfg(feature = "tower")]
-mod tower_service;
 
 use std::fmt;
 use std::future::poll_fn;

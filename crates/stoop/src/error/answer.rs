@@ -20,8 +20,16 @@ pub(super) enum ErrorRole {
 }
 
 impl Error {
-    /// The same, met as a server that reads the content of its client's request.
-    pub(crate) fn of_request(mut self) -> Self {
+    /// The same error, of the content of the request that a handler answers: as an answer it blames the client, and is
+    /// 400, 408 or 413. A body around a request's content says so of its own errors:
+    ///
+    /// ```
+    /// use stoop::{Error, ErrorKind, IntoResponse, Phase};
+    ///
+    /// let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
+    /// assert_eq!(error.of_request().into_response().status(), 413);
+    /// ```
+    pub fn of_request(mut self) -> Self {
         self.0.role = ErrorRole::Server;
         self
     }
@@ -93,9 +101,11 @@ const fn of_client(kind: ErrorKind) -> StatusCode {
         | ErrorKind::SlowBody
         | ErrorKind::FirstByteTimeout
         | ErrorKind::TotalTimeout => StatusCode::REQUEST_TIMEOUT,
-        ErrorKind::H1Parse | ErrorKind::H2Protocol | ErrorKind::ClosedEarly | ErrorKind::Reset => {
-            StatusCode::BAD_REQUEST
-        }
+        ErrorKind::H1Parse
+        | ErrorKind::H2Protocol
+        | ErrorKind::ClosedEarly
+        | ErrorKind::Reset
+        | ErrorKind::Decode => StatusCode::BAD_REQUEST,
         // The rest no server makes of what it reads; an upstream's statuses are right for it.
         other => of_upstream(other),
     }
@@ -113,6 +123,7 @@ mod tests {
             (ErrorKind::ClosedEarly, 502, 400),
             (ErrorKind::H1Parse, 502, 400),
             (ErrorKind::H2Protocol, 502, 400),
+            (ErrorKind::Decode, 502, 400),
             (ErrorKind::BodyTooLarge, 502, 413),
             (ErrorKind::ReadTimeout, 504, 408),
             (ErrorKind::SlowBody, 504, 408),

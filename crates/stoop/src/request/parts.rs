@@ -1,6 +1,7 @@
 //! What is kept of a request besides its content, in memory that is used again.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::Extensions;
@@ -16,7 +17,7 @@ use super::digest::DigestCredentials;
 #[cfg(feature = "compression")]
 use crate::body::ContentCoding;
 use crate::conn::recycle::{FreeList, Recycled};
-use crate::connection_info::CarriedBytes;
+use crate::connection_info::{CarriedBytes, ConnectionFacts};
 use crate::timings::Timings;
 use crate::versions::Versions;
 
@@ -37,6 +38,8 @@ pub(crate) struct RequestParts {
     /// What TLS has agreed on for it.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
+    /// What a server knows of the connection it came over.
+    pub(crate) facts: Option<Arc<ConnectionFacts>>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
     /// What a client measured of it.
@@ -92,6 +95,7 @@ impl Recycled for RequestParts {
             carried: CarriedBytes::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
+            facts: None,
             url: None,
             timings,
             deadlines,
@@ -114,6 +118,7 @@ impl Recycled for RequestParts {
         {
             self.tls = None;
         }
+        self.facts = None;
         self.url = None;
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;

@@ -9,15 +9,31 @@ use stoop_io::{Accepted, AnyTransport, Listener, PlacedConnection, Timer, Worker
 use crate::handler::Handler;
 use crate::server::connection::ServerConnection;
 use crate::server::control::{Admission, Control, Lifecycle, Registration};
-use crate::server::core::{Core, ServerShared};
+use crate::server::core::{Core, ServerShared, Spoken};
+
+/// A listener of one core, for the place with that number.
+pub(crate) struct BoundListener {
+    pub(crate) listener: Listener,
+    pub(crate) binding: usize,
+}
+
+/// The listeners of one core, as those of an acceptor that runs or is about to.
+pub(crate) type WorkerListeners = (Vec<BoundListener>, Accepting);
 
 /// A connection that was accepted, with its admission to the server. It is handed from core to core.
-pub(crate) type AcceptedConnection = (Accepted, Admission);
+pub(crate) struct AcceptedConnection {
+    accepted: Accepted,
+    admission: Admission,
+    /// The number of the place where it came.
+    binding: usize,
+}
 
 /// Accepts for one core until the server stops.
 pub(crate) struct Acceptor<H: Handler> {
-    listener: Listener,
-    /// Declared, and so dropped, behind the listener.
+    listeners: Vec<BoundListener>,
+    /// Which of them is asked first, in turn.
+    first: usize,
+    /// Declared, and so dropped, behind the listeners.
     _accepting: Accepting,
     core: Arc<Core<H>>,
     shared: ServerShared,
@@ -27,12 +43,12 @@ pub(crate) struct Acceptor<H: Handler> {
 
 impl<H: Handler> Acceptor<H> {
     pub(crate) fn new(
-        (listener, _accepting): (Listener, Accepting),
+        (listeners, _accepting): WorkerListeners,
         core: Arc<Core<H>>,
         shared: ServerShared,
         worker: Option<WorkerHandle<AcceptedConnection>>,
     ) -> Self {
-        Self { listener, _accepting, core, shared, worker }
+        Self { listeners, first: 0, _accepting, core, shared, worker }
     }
 
     /// Accepts until the server is told to stop, and then what has been waiting to be accepted, whose
@@ -59,8 +75,7 @@ impl<H: Handler> Acceptor<H> {
 
     /// The next connection of this core; none once the server is to stop.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<AcceptStep>> {
-        let control = &self.shared.control;
-        if control.poll_lifecycle(Lifecycle::Draining, cx).is_ready() {
+        if self.shared.control.poll_lifecycle(Lifecycle::Draining, cx).is_ready() {
             return Poll::Ready(None);
         }
         loop {
@@ -70,16 +85,17 @@ impl<H: Handler> Acceptor<H> {
                 return Poll::Ready(Some(AcceptStep::Placed(placed)));
             }
             // At the bound, what comes waits in the kernel's queue.
-            let admission = ready!(control.poll_admit(self.shared.limits.connections_max, cx));
-            let accepted = match ready!(self.listener.poll_accept(cx)) {
-                Ok(accepted) => accepted,
-                // The listener itself is broken, which only happens if it was closed under us.
-                Err(_) => return Poll::Ready(None),
+            let connections_max = self.shared.limits.connections_max;
+            let admission = ready!(self.shared.control.poll_admit(connections_max, cx));
+            // A listener that is broken was closed under us.
+            let Some((accepted, binding)) = ready!(self.poll_accept(cx)) else {
+                return Poll::Ready(None);
             };
+            let connection = AcceptedConnection { accepted, admission, binding };
             match &self.worker {
-                None => return Poll::Ready(Some(AcceptStep::Own((accepted, admission)))),
+                None => return Poll::Ready(Some(AcceptStep::Own(connection))),
                 Some(worker) => {
-                    if let Some(placed) = worker.place((accepted, admission)) {
+                    if let Some(placed) = worker.place(connection) {
                         return Poll::Ready(Some(AcceptStep::Placed(placed)));
                     }
                 }
@@ -87,11 +103,29 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
-    /// A connection that waits in the listener's queue, if there is one, and the admission of it.
+    /// The next connection of any listener, with the number of its place. None if a listener is broken.
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Accepted, usize)>> {
+        let count = self.listeners.len();
+        for turn in 0..count {
+            let index = (self.first + turn) % count;
+            let bound = &mut self.listeners[index];
+            if let Poll::Ready(accepted) = bound.listener.poll_accept(cx) {
+                self.first = (index + 1) % count;
+                return Poll::Ready(accepted.ok().map(|accepted| (accepted, bound.binding)));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// A connection that waits in a listener's queue, if there is one, and the admission of it.
     fn queued(&mut self) -> Option<AcceptedConnection> {
         let admission = self.shared.control.admit(self.shared.limits.connections_max)?;
         // Out of descriptors, there is nothing more to be done for those that wait.
-        Some((self.listener.accept_queued().ok()??, admission))
+        let queued = |bound: &mut BoundListener| {
+            Some((bound.listener.accept_queued().ok()??, bound.binding))
+        };
+        let (accepted, binding) = self.listeners.iter_mut().find_map(queued)?;
+        Some(AcceptedConnection { accepted, admission, binding })
     }
 
     fn begin(
@@ -100,13 +134,14 @@ impl<H: Handler> Acceptor<H> {
         timer: &impl Fn() -> Timer,
         spawn: &impl Fn(ServerConnection<H>),
     ) {
-        let ((accepted, admission), balance) = match next {
-            AcceptStep::Own(accepted) => (accepted, None),
+        let (connection, balance) = match next {
+            AcceptStep::Own(connection) => (connection, None),
             AcceptStep::Placed(placed) => (placed.connection, Some(placed.slot)),
         };
+        let AcceptedConnection { accepted, admission, binding } = connection;
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
-        let Some(io) = self.secure(io) else { return };
+        let Some(io) = self.secure(io, &self.shared.spoken[binding]) else { return };
         spawn(ServerConnection::new(
             io,
             self.core.clone(),
@@ -117,15 +152,15 @@ impl<H: Handler> Acceptor<H> {
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
-        match &self.shared.tls {
+    fn secure(&self, io: AnyTransport, spoken: &Spoken) -> Option<AnyTransport> {
+        match &spoken.tls {
             None => Some(io),
             Some(tls) => tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls))),
         }
     }
 
     #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-    fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
+    fn secure(&self, io: AnyTransport, _: &Spoken) -> Option<AnyTransport> {
         Some(io)
     }
 }

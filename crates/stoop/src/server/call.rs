@@ -1,5 +1,6 @@
 //! One call of a handler, in both versions: its future is polled, and the response's head is sent.
 
+use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
@@ -7,6 +8,7 @@ use std::task::{Context, Poll};
 use http::StatusCode;
 use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 
+use crate::body::Body;
 use crate::body::request_body::RequestBodyWriter;
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
@@ -20,6 +22,19 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
         content_type: response.content_type(),
         fields: Some(response.fields()),
         ..ResponseParts::new(response.status())
+    }
+}
+
+/// Makes a small file that is in memory a buffer, so that it leaves with the head. One that cannot be read is answered
+/// 500, while that can still be said.
+pub(in crate::server) fn read_small_file<B: 'static>(response: &mut Response<B>) {
+    let Payload::Stream(body) = &mut response.payload else { return };
+    let body: &mut dyn Any = body;
+    let Some(file) = body.downcast_mut::<Body>().and_then(Body::file_mut) else { return };
+    match file.read_small() {
+        Ok(None) => {}
+        Ok(Some(bytes)) => response.payload = Payload::Full(bytes),
+        Err(_) => *response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
 
@@ -123,7 +138,6 @@ pub(in crate::server) fn set_polled(content: Option<&RequestBodyWriter>, is_poll
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::Body;
 
     /// What is sent of a response to a machine that refuses the first heads with these.
     fn sent(refusals: &[Misuse]) -> (Option<u16>, usize) {

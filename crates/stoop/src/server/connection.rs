@@ -34,7 +34,8 @@ impl<H: Handler> ServerConnection<H> {
         registration: Registration,
         balance: Option<stoop_io::ConnectionSlot>,
     ) -> Self {
-        let parts = ConnectionParts { wire: Wire::new(io), core, timer, registration, balance };
+        let (wire, facts) = (Wire::new(io), None);
+        let parts = ConnectionParts { wire, core, timer, registration, facts, balance };
         Self(Some(VersionDriver::Http1(http1::Http1Driver::new(parts))))
     }
 }

@@ -8,6 +8,7 @@ use stoop_io::Timer;
 use stoop_proto::Limits;
 
 use crate::conn::wire::Wire;
+use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::limits::ServerLimits;
 use crate::server::control::{Control, Registration};
@@ -20,6 +21,12 @@ pub(crate) struct ServerShared {
     pub(super) control: Arc<Control>,
     pub(super) limits: Arc<ServerLimits>,
     pub(super) versions: Versions,
+    /// What is spoken in each place where it listens.
+    pub(super) spoken: Arc<[Spoken]>,
+}
+
+/// What is spoken, below HTTP, with the connections of one place where a server listens.
+pub(super) struct Spoken {
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(super) tls: Option<ServerTls>,
 }
@@ -60,6 +67,8 @@ pub(super) struct ConnectionParts<H: Handler> {
     pub(super) core: Arc<Core<H>>,
     pub(super) timer: Timer,
     pub(super) registration: Registration,
+    /// What its requests are told of it, if there is something.
+    pub(super) facts: Option<Arc<ConnectionFacts>>,
     /// Its place on its core, behind the transport because it is dropped after it.
     pub(super) balance: Option<stoop_io::ConnectionSlot>,
 }

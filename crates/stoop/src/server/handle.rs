@@ -7,20 +7,21 @@ use std::time::Duration;
 
 use stoop_io::{Panicked, Workers};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Address, Endpoint};
 use crate::server::control::{Control, Lifecycle};
 
 /// A running server. Dropping it leaves the server running.
 pub struct ServerHandle {
-    endpoint: Endpoint,
+    /// One at least.
+    endpoints: Vec<Endpoint>,
     control: Arc<Control>,
     /// The threads, where they are the server's own.
     workers: Option<Workers>,
 }
 
 impl ServerHandle {
-    pub(super) fn new(endpoint: Endpoint, control: Arc<Control>) -> Self {
-        Self { endpoint, control, workers: None }
+    pub(super) fn new(endpoints: Vec<Endpoint>, control: Arc<Control>) -> Self {
+        Self { endpoints, control, workers: None }
     }
 
     /// Threads that are to be waited for.
@@ -28,9 +29,32 @@ impl ServerHandle {
         self.workers = Some(workers);
     }
 
-    /// Where it listens, with the port that was chosen.
+    /// Where it listens, with the port that was chosen; of several places the first.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        &self.endpoints[0]
+    }
+
+    /// All places where it listens, in the order in which they were given.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.endpoints
+    }
+
+    /// The port it listens on, the first if there are several; 0 if it has Unix sockets alone.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let server = stoop::Server::listen("127.0.0.1:0")?.run_here(|_: stoop::Request| "hello")?;
+    /// let url = format!("http://localhost:{}/", server.port());
+    /// assert_eq!(stoop::Client::new().get(&url).await?.status(), 200);
+    /// # server.close().await;
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn port(&self) -> u16 {
+        let port = |endpoint: &Endpoint| match endpoint.address() {
+            Address::Inet(address) => Some(address.port()),
+            Address::Unix(_) => None,
+        };
+        self.endpoints.iter().find_map(port).unwrap_or(0)
     }
 
     /// How many connections are open. Upgraded ones are their owners' and not among them, though
@@ -88,6 +112,8 @@ pub(super) fn panicked(thread: Panicked) -> ! {
 
 impl fmt::Debug for ServerHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ServerHandle({}, {} connections)", self.endpoint, self.connections())
+        write!(f, "ServerHandle({}", self.endpoint())?;
+        self.endpoints[1..].iter().try_for_each(|endpoint| write!(f, ", {endpoint}"))?;
+        write!(f, ", {} connections)", self.connections())
     }
 }

@@ -2,82 +2,178 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 
-use stoop_io::{ListenOptions, Listener};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::ServerTls;
+use stoop_io::{ListenAddress, ListenOptions, Listener};
 
 use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, ErrorKind, Phase};
+use crate::server::binding::{Binding, Place, Security};
 
 /// Why a server could not be started. The text says what to do about it.
 pub struct ListenError {
-    endpoint: Endpoint,
+    /// The place as a person writes it.
+    place: String,
+    /// Its address, if it has one.
+    address: Option<Address>,
     why: ListenFailure,
 }
 
 enum ListenFailure {
     /// An `https` endpoint without a certificate.
     Certificate,
+    /// A certificate, and no place where TLS is spoken.
+    UnusedCertificate,
     Thread(io::Error),
     Listen(io::Error),
 }
 
-/// Listens with `count` listeners on one endpoint.
-pub(super) fn listen(endpoint: &Endpoint, count: usize) -> Result<Vec<Listener>, ListenError> {
-    let address = match endpoint.address() {
-        Address::Inet(address) => stoop_io::ListenAddress::Inet(*address),
-        Address::Unix(path) => stoop_io::ListenAddress::Unix(path.clone()),
+/// A place where a server listens now.
+pub(super) struct Bound {
+    /// As many as were asked for.
+    pub(super) listeners: Vec<Listener>,
+    /// With the port that was chosen.
+    pub(super) endpoint: Endpoint,
+    /// The certificate, where TLS is spoken.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(super) tls: Option<ServerTls>,
+}
+
+/// A server's certificate.
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+pub(super) type Certificate = ServerTls;
+
+/// There is none.
+#[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+pub(super) type Certificate = std::convert::Infallible;
+
+/// Refuses an `https` place without a certificate, and a certificate that no place uses.
+pub(super) fn check_certificates(
+    bindings: &[Binding],
+    tls: Option<&Certificate>,
+) -> Result<(), ListenError> {
+    if tls.is_none() {
+        let lacking = bindings.iter().find(|b| matches!(b.security, Security::Secure));
+        let failed = |binding| ListenError::of(binding, ListenFailure::Certificate);
+        return lacking.map_or(Ok(()), |binding| Err(failed(binding)));
+    }
+    let uses =
+        |binding: &Binding| matches!(binding.security, Security::Secure | Security::ByServer);
+    match bindings.first() {
+        Some(first) if !bindings.iter().any(uses) => {
+            Err(ListenError::of(first, ListenFailure::UnusedCertificate))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Listens in one place with `count` listeners.
+pub(super) fn listen(
+    binding: Binding,
+    count: usize,
+    tls: Option<&Certificate>,
+) -> Result<Bound, ListenError> {
+    let (place, address) = (binding.to_string(), binding.place.address());
+    let options = binding.options;
+    let listeners = match binding.place {
+        Place::Inet(addresses) => listen_on_first(&addresses, count, &options),
+        Place::Unix(path) => Listener::per_core(&ListenAddress::Unix(path), count, &options),
+        Place::Socket(socket) => {
+            Listener::from_fd(socket, &options).and_then(|listener| listener.copies(count))
+        }
     };
-    Listener::per_core(&address, count, &ListenOptions::default()).map_err(|error| ListenError {
-        endpoint: endpoint.clone(),
+    let listeners = listeners.map_err(|error| ListenError {
+        place,
+        address,
         why: ListenFailure::Listen(error),
-    })
+    })?;
+    let endpoint = Endpoint::from(match listeners[0].address() {
+        ListenAddress::Inet(address) => Address::Inet(*address),
+        ListenAddress::Unix(path) => Address::Unix(path.clone()),
+    });
+    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+    {
+        let _ = tls;
+        Ok(Bound { listeners, endpoint })
+    }
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    {
+        let tls = match binding.security {
+            Security::Cleartext => None,
+            Security::ByServer | Security::Secure => tls.cloned(),
+            Security::Tls(tls) => Some(tls),
+        };
+        let endpoint = if tls.is_some() { endpoint.secured() } else { endpoint };
+        Ok(Bound { listeners, endpoint, tls })
+    }
+}
+
+/// Listens on the first address where that is possible. The last error is told.
+fn listen_on_first(
+    addresses: &[SocketAddr],
+    count: usize,
+    options: &ListenOptions,
+) -> io::Result<Vec<Listener>> {
+    let mut failed = Err(io::ErrorKind::InvalidInput.into());
+    for &address in addresses {
+        failed = Listener::per_core(&ListenAddress::Inet(address), count, options);
+        if failed.is_ok() {
+            break;
+        }
+    }
+    failed
 }
 
 impl ListenError {
-    pub(super) fn certificate(endpoint: &Endpoint) -> Self {
-        Self { endpoint: endpoint.clone(), why: ListenFailure::Certificate }
+    fn of(binding: &Binding, why: ListenFailure) -> Self {
+        Self { place: binding.to_string(), address: binding.place.address(), why }
     }
 
     pub(super) fn thread(endpoint: &Endpoint, error: io::Error) -> Self {
-        Self { endpoint: endpoint.clone(), why: ListenFailure::Thread(error) }
+        let address = Some(endpoint.address().clone());
+        Self { place: endpoint.to_string(), address, why: ListenFailure::Thread(error) }
     }
 
     /// What kind of I/O error it is.
     pub fn kind(&self) -> io::ErrorKind {
         match &self.why {
-            ListenFailure::Certificate => io::ErrorKind::InvalidInput,
+            ListenFailure::Certificate | ListenFailure::UnusedCertificate => {
+                io::ErrorKind::InvalidInput
+            }
             ListenFailure::Thread(error) | ListenFailure::Listen(error) => error.kind(),
         }
     }
 
     /// What to do about it.
     fn advice(&self, error: &io::Error) -> String {
-        match (self.endpoint.address(), error.kind()) {
-            (Address::Inet(address), io::ErrorKind::AddrInUse) => format!(
+        match (&self.address, error.kind()) {
+            (Some(Address::Inet(address)), io::ErrorKind::AddrInUse) => format!(
                 "another program listens there: stop it (`ss -ltnp 'sport = :{}'` names it) or \
                  choose another port; port 0 is one that is free",
                 address.port()
             ),
-            (Address::Unix(_), io::ErrorKind::AddrInUse) => {
+            (Some(Address::Unix(_)), io::ErrorKind::AddrInUse) => {
                 "another program listens there, or the path is a file that is no socket: choose \
                  another path, or remove it"
                     .into()
             }
-            (Address::Inet(_), io::ErrorKind::AddrNotAvailable) => {
+            (Some(Address::Inet(_)), io::ErrorKind::AddrNotAvailable) => {
                 "no network interface of this machine has that address: `127.0.0.1` is for this \
                  machine alone, `0.0.0.0` and `[::]` are all of its addresses"
                     .into()
             }
-            (Address::Inet(_), io::ErrorKind::PermissionDenied) => {
+            (Some(Address::Inet(_)), io::ErrorKind::PermissionDenied) => {
                 "ports below 1024 need the right to bind them: choose a higher port".into()
             }
-            (Address::Unix(_), io::ErrorKind::NotFound) => {
+            (Some(Address::Unix(_)), io::ErrorKind::NotFound) => {
                 "the directory does not exist: create it first".into()
             }
-            (Address::Unix(_), io::ErrorKind::PermissionDenied) => {
+            (Some(Address::Unix(_)), io::ErrorKind::PermissionDenied) => {
                 "the directory may not be written to: choose another, or change its mode".into()
             }
-            (Address::Unix(_), io::ErrorKind::InvalidInput) => {
+            (Some(Address::Unix(_)), io::ErrorKind::InvalidInput) => {
                 "the path is too long for a socket: about 100 bytes are allowed".into()
             }
             _ if matches!(error.raw_os_error(), Some(23 | 24)) => {
@@ -90,20 +186,25 @@ impl ListenError {
 
 impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoint = &self.endpoint;
+        let place = &self.place;
         match &self.why {
             ListenFailure::Certificate => write!(
                 f,
-                "cannot listen on {endpoint}: https needs a certificate: give one by Server::tls, \
+                "cannot listen on {place}: https needs a certificate: give one by Server::tls, \
                  or listen on http"
+            ),
+            ListenFailure::UnusedCertificate => write!(
+                f,
+                "cannot listen on {place}: the server has a certificate, and TLS is spoken in no \
+                 place: write https, or leave the scheme out"
             ),
             ListenFailure::Thread(error) => write!(
                 f,
-                "cannot start a thread for {endpoint}: {error}: ask for fewer workers, or raise \
+                "cannot start a thread for {place}: {error}: ask for fewer workers, or raise \
                  the limits on threads (`ulimit -u`) and file descriptors (`ulimit -n`)"
             ),
             ListenFailure::Listen(error) => {
-                write!(f, "cannot listen on {endpoint}: {error}: {}", self.advice(error))
+                write!(f, "cannot listen on {place}: {error}: {}", self.advice(error))
             }
         }
     }
@@ -119,7 +220,7 @@ impl fmt::Debug for ListenError {
 impl std::error::Error for ListenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.why {
-            ListenFailure::Certificate => None,
+            ListenFailure::Certificate | ListenFailure::UnusedCertificate => None,
             ListenFailure::Thread(error) | ListenFailure::Listen(error) => Some(error),
         }
     }
@@ -129,7 +230,7 @@ impl std::error::Error for ListenError {
 impl From<ListenError> for Error {
     fn from(error: ListenError) -> Self {
         let kind = match &error.why {
-            ListenFailure::Certificate => ErrorKind::InvalidUrl,
+            ListenFailure::Certificate | ListenFailure::UnusedCertificate => ErrorKind::InvalidUrl,
             ListenFailure::Thread(cause) | ListenFailure::Listen(cause) => {
                 match cause.raw_os_error() {
                     Some(23 | 24) => ErrorKind::TooManyFiles,

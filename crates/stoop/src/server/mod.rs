@@ -1,6 +1,7 @@
 //! The server: listeners, cores, connections.
 
 mod accept;
+mod binding;
 mod call;
 mod connection;
 mod control;
@@ -18,19 +19,19 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
-use stoop_io::{Listener, RunError, Timer, Workers};
+use stoop_io::{RunError, Timer, Workers};
 
-use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
 use crate::versions::Versions;
 
-use accept::{Accepting, Acceptor};
+use accept::{Accepting, Acceptor, BoundListener, WorkerListeners};
+pub use binding::Binding;
 pub(crate) use connection::ServerConnection;
 pub(crate) use control::{Control, Registration};
 pub(crate) use core::Core;
-use core::ServerShared;
+use core::{ServerShared, Spoken};
 pub use handle::ServerHandle;
 pub use listening::ListenError;
 use server_workers::ServerWorkers;
@@ -52,8 +53,22 @@ use server_workers::ServerWorkers;
 /// server.ended().await;
 /// # Ok(()) }
 /// ```
+///
+/// It may listen in several places, with TLS in some:
+///
+/// ```no_run
+/// # fn example(tls: stoop::ServerTls) -> Result<(), stoop::Error> {
+/// use stoop::{Request, Server};
+///
+/// let server = Server::listen("http://0.0.0.0:80")?
+///     .also_listen("https://0.0.0.0:443")?
+///     .also_listen("unix:/run/app.sock")?
+///     .tls(tls)
+///     .run(|_: Request| "hello")?;
+/// # Ok(()) }
+/// ```
 pub struct Server {
-    endpoint: Endpoint,
+    bindings: Vec<Binding>,
     workers: usize,
     limits: ServerLimits,
     versions: Versions,
@@ -62,24 +77,38 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that will listen on `endpoint`, see [`Endpoint`] for the notation. Port 0 is one
-    /// that is free.
+    /// A server that will listen in `place`: on what [`ToSocketAddrs`](std::net::ToSocketAddrs) takes, on an
+    /// [`Endpoint`](crate::Endpoint) in its notation, or with a listener of the caller's; see [`Binding`]. Port 0 is one
+    /// that is free, and [`ServerHandle::port`] tells which.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidUrl`](crate::ErrorKind::InvalidUrl) if it is no endpoint.
-    pub fn listen<E>(endpoint: E) -> Result<Self, Error>
+    /// As [`Binding::new`].
+    pub fn listen<B>(place: B) -> Result<Self, Error>
     where
-        E: TryInto<Endpoint>,
-        Error: From<E::Error>,
+        B: TryInto<Binding>,
+        Error: From<B::Error>,
     {
         Ok(Self {
-            endpoint: endpoint.try_into()?,
+            bindings: vec![Binding::new(place)?],
             workers: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             limits: ServerLimits::default(),
             versions: Versions::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
         })
+    }
+
+    /// Listens in `place` too. All places have the handler and the limits in common.
+    ///
+    /// # Errors
+    /// As [`Binding::new`].
+    pub fn also_listen<B>(mut self, place: B) -> Result<Self, Error>
+    where
+        B: TryInto<Binding>,
+        Error: From<B::Error>,
+    {
+        self.bindings.push(Binding::new(place)?);
+        Ok(self)
     }
 
     /// How many threads [`run`](Server::run) starts: one for each core the process may use.
@@ -104,7 +133,8 @@ impl Server {
         self
     }
 
-    /// Speaks TLS, whatever the endpoint's scheme.
+    /// The certificate of this server. TLS is spoken in each place that is written `https://`, or without a
+    /// scheme; in none that is written `http://`, nor where the [`Binding`] has a choice of its own.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn tls(mut self, tls: ServerTls) -> Self {
         self.tls = Some(tls);
@@ -228,49 +258,45 @@ impl Server {
     }
 
     fn prepare<M>(self, make: M) -> Result<(ServerHandle, Arc<ServerWorkers<M>>), ListenError> {
-        let listeners = self.bind(self.workers)?;
-        let (handle, shared) = self.start(&listeners);
+        let (handle, shared, listeners) = self.start()?;
         Ok((handle, Arc::new(ServerWorkers::new(listeners, shared, make))))
     }
 
-    fn bind(&self, count: usize) -> Result<Vec<Listener>, ListenError> {
-        #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        let has_certificate = self.tls.is_some();
-        #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-        let has_certificate = false;
-        if self.endpoint.is_secure() && !has_certificate {
-            return Err(ListenError::certificate(&self.endpoint));
-        }
-        listening::listen(&self.endpoint, count)
-    }
-
-    fn start_one(self) -> Result<(ServerHandle, ServerShared, (Listener, Accepting)), ListenError> {
-        let listeners = self.bind(1)?;
-        let (handle, shared) = self.start(&listeners);
-        let listener = listeners.into_iter().next().expect("one was asked for");
+    fn start_one(mut self) -> Result<(ServerHandle, ServerShared, WorkerListeners), ListenError> {
+        self.workers = 1;
+        let (handle, shared, listeners) = self.start()?;
+        let listeners = listeners.into_iter().flatten().collect();
         let accepting = Accepting::new(shared.control.clone());
-        Ok((handle, shared, (listener, accepting)))
+        Ok((handle, shared, (listeners, accepting)))
     }
 
-    fn start(self, listeners: &[Listener]) -> (ServerHandle, ServerShared) {
-        let control = Arc::new(Control::default());
-        let mut endpoint = self.endpoint;
-        if let Some(stoop_io::ListenAddress::Inet(address)) =
-            listeners.first().map(Listener::address)
-        {
-            endpoint = endpoint.at(*address);
-        }
+    /// Listens everywhere: the listeners of each worker.
+    fn start(self) -> Result<(ServerHandle, ServerShared, Vec<Vec<BoundListener>>), ListenError> {
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        if self.tls.is_some() {
-            endpoint = endpoint.secured();
+        let tls = self.tls.as_ref();
+        #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+        let tls = None;
+        let (mut endpoints, mut spoken) = (Vec::new(), Vec::new());
+        let mut listeners: Vec<_> = (0..self.workers).map(|_| Vec::new()).collect();
+        listening::check_certificates(&self.bindings, tls)?;
+        for (index, binding) in self.bindings.into_iter().enumerate() {
+            let bound = listening::listen(binding, self.workers, tls)?;
+            for (worker, listener) in listeners.iter_mut().zip(bound.listeners) {
+                worker.push(BoundListener { listener, binding: index });
+            }
+            endpoints.push(bound.endpoint);
+            spoken.push(Spoken {
+                #[cfg(any(feature = "tls", feature = "tls-ring"))]
+                tls: bound.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
+            });
         }
+        let control = Arc::new(Control::default());
         let shared = ServerShared {
             control: control.clone(),
             limits: Arc::new(self.limits),
             versions: self.versions,
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: self.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
+            spoken: spoken.into(),
         };
-        (ServerHandle::new(endpoint, control), shared)
+        Ok((ServerHandle::new(endpoints, control), shared, listeners))
     }
 }

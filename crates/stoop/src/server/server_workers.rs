@@ -4,16 +4,18 @@ use std::future::poll_fn;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use stoop_io::{Balance, Listener, Timer, Worker, WorkerOptions};
+use stoop_io::{Balance, Timer, Worker, WorkerOptions};
 
 use crate::endpoint::Endpoint;
 use crate::handler::Handler;
-use crate::server::accept::{AcceptedConnection, Accepting, Acceptor};
+use crate::server::accept::{
+    AcceptedConnection, Accepting, Acceptor, BoundListener, WorkerListeners,
+};
 use crate::server::control::Lifecycle;
 use crate::server::core::ServerShared;
 use crate::server::listening::ListenError;
 
-/// The workers of a server: each has a listener and a handler of its own.
+/// The workers of a server: each has listeners and a handler of its own.
 pub(super) struct ServerWorkers<M> {
     /// How its handlers are made, on their threads.
     make: M,
@@ -26,12 +28,12 @@ pub(super) struct ServerWorkers<M> {
 }
 
 /// Empty once the workers were given up.
-type Listeners = Vec<Option<(Listener, Accepting)>>;
+type Listeners = Vec<Option<WorkerListeners>>;
 
 impl<M> ServerWorkers<M> {
-    pub(super) fn new(listeners: Vec<Listener>, shared: ServerShared, make: M) -> Self {
+    pub(super) fn new(listeners: Vec<Vec<BoundListener>>, shared: ServerShared, make: M) -> Self {
         let count = listeners.len();
-        let accepting = |listener| Some((listener, Accepting::new(shared.control.clone())));
+        let accepting = |own| Some((own, Accepting::new(shared.control.clone())));
         let listeners = Mutex::new(listeners.into_iter().map(accepting).collect());
         Self { make, balance: Balance::new(count), listeners, count, shared }
     }

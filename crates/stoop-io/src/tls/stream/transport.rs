@@ -132,6 +132,7 @@ impl Tls {
         last: bool,
     ) -> Poll<io::Result<()>> {
         ready!(self.poll_handshake(cx))?;
+        out.refuse_files()?;
         if self.close_notify_queued && !out.is_empty() {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }

@@ -21,7 +21,8 @@ impl Client {
     ///
     /// # Errors
     /// [`Misuse::Host`] unless there is exactly one Host, [`Misuse::HostInvalid`] if it is malformed;
-    /// [`Misuse::Target`] without a target, or if its form does not fit the method;
+    /// [`Misuse::Target`] without a target, or if its form does not fit the method; [`Misuse::ExtendedConnect`] for
+    /// one of those;
     /// [`Misuse::ContentLength`] if the caller's is malformed, or not that of the content;
     /// [`Misuse::Order`] during another exchange. Nothing was written then.
     pub fn send(
@@ -75,8 +76,7 @@ impl Client {
         check_host(summary.host, summary.hosts)?;
         check_target(head)?;
         if head.protocol.is_some() {
-            // An extended CONNECT is HTTP/2's (RFC 8441).
-            return Err(Misuse::Target);
+            return Err(Misuse::ExtendedConnect);
         }
         if !self.is_reusable() {
             return Err(Misuse::Order);
@@ -107,6 +107,21 @@ impl Client {
         self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
         self.awaiting_continue = false;
         self.writer.data(data, out).inspect_err(|_| self.abort())
+    }
+
+    /// Sends `len` bytes of content that `write` puts into the output: those of a file, which are no buffer.
+    ///
+    /// # Errors
+    /// As [`data`](Self::data); then nothing was written.
+    pub fn data_by<S: Sink>(
+        &mut self,
+        len: u64,
+        out: &mut S,
+        write: impl FnOnce(&mut S),
+    ) -> Result<(), Misuse> {
+        self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
+        self.awaiting_continue = false;
+        self.writer.data_by(len, out, write).inspect_err(|_| self.abort())
     }
 
     /// Ends the current request.

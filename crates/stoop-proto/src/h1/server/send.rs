@@ -158,6 +158,21 @@ impl Server {
         self.writer.data(data, out).inspect_err(|_| self.abort())
     }
 
+    /// Sends `len` bytes of content that `write` puts into the output: those of a file, which are no buffer. It is
+    /// not called where the response has no content.
+    ///
+    /// # Errors
+    /// As [`data`](Self::data); then nothing was written.
+    pub fn data_by<S: Sink>(
+        &mut self,
+        len: u64,
+        out: &mut S,
+        write: impl FnOnce(&mut S),
+    ) -> Result<(), Misuse> {
+        self.sending = self.sending.next(Input::Data).ok_or(Misuse::Order)?;
+        self.writer.data_by(len, out, write).inspect_err(|_| self.abort())
+    }
+
     /// Ends the current response. Trailers are sent if the body is chunked, without those that RFC 9110
     /// §6.5.1 forbids.
     ///

@@ -247,5 +247,5 @@ fn the_head_of_an_extended_connect_cannot_be_sent_over_http_1() {
     head.fields_mut().push("host", b"a").unwrap();
     let mut out = Vec::new();
     let sent = stoop_proto::h1::Client::new().send(&head, BodySize::Unknown, &mut out);
-    assert_eq!((sent, out.len()), (Err(Misuse::Target), 0));
+    assert_eq!((sent, out.len()), (Err(Misuse::ExtendedConnect), 0));
 }

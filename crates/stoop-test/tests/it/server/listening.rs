@@ -150,10 +150,111 @@ async fn an_endpoint_that_cannot_be_listened_on_is_an_error_that_says_what_to_do
     }
     let several = Server::listen(taken.as_str()).unwrap().workers(2);
     assert!(several.run(hello).unwrap_err().to_string().contains(&taken));
-    for nonsense in ["nonsense", "127.0.0.1:99999", "example.com:80", "ftp://127.0.0.1", "unix:a"] {
+    for nonsense in ["nonsense", "127.0.0.1:99999", "a b:80", "ftp://127.0.0.1", "unix:a"] {
         let error = Server::listen(nonsense).map(drop).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with(&format!("cannot listen on {nonsense:?}: ")), "{text}");
     }
+    server.close().await;
+}
+
+/// One handler and one bound for TCP, a Unix socket, and a socket of the caller's, on every worker.
+#[test]
+fn a_server_listens_in_several_places() {
+    let path = std::env::temp_dir().join(format!("stoop-it-several-{}.sock", std::process::id()));
+    let own = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let own_port = own.local_addr().unwrap().port();
+    for workers in [1, 3] {
+        let server = Server::listen(stoop::Binding::new(&*path).unwrap().mode(0o600))
+            .and_then(|server| server.also_listen("127.0.0.1:0"))
+            .and_then(|server| server.also_listen(own.try_clone().unwrap()))
+            .unwrap()
+            .workers(workers)
+            .run(hello)
+            .unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+        let places: Vec<_> = server.endpoints().iter().map(ToString::to_string).collect();
+        let port = server.port();
+        let unix = format!("unix:{}", path.display());
+        let expected =
+            [unix, format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{own_port}")];
+        assert_eq!(places, expected);
+        assert_eq!(server.endpoint().to_string(), expected[0]);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            for _ in 0..20 {
+                let mut peers = Vec::new();
+                for port in [port, own_port] {
+                    let stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                    let mut peer = stoop_test::peer::RawPeer::new(stream);
+                    peer.send(GET).await;
+                    assert_eq!(peer.response().await.unwrap().text(), "hello");
+                    peers.push(peer);
+                }
+                let stream = tokio::net::UnixStream::connect(&path).await.unwrap();
+                let mut peer = stoop_test::peer::RawPeer::new(stream);
+                peer.send(GET).await;
+                assert_eq!(peer.response().await.unwrap().text(), "hello");
+                assert!(server.connections() >= 3);
+            }
+            assert_eq!(server.drain(seconds(5)).await, 0);
+        });
+        server.join();
+        assert!(!path.exists());
+    }
+    // The caller's own socket outlives the servers it was lent to.
+    std::net::TcpStream::connect(("127.0.0.1", own_port)).unwrap();
+}
+
+#[tokio::test]
+async fn of_several_addresses_the_first_that_can_be_listened_on_is_taken() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let _held = std::net::TcpListener::bind(taken).unwrap();
+    let free = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    let server = Server::listen(&[taken, free][..]).unwrap().run_here(hello).unwrap();
+    assert!(server.port() != 0 && server.port() != taken.port());
+    server.close().await;
+    let error = Server::listen(&[taken, taken][..]).unwrap().run_here(hello).unwrap_err();
+    let text = error.to_string();
+    let both = format!("cannot listen on http://{taken}, http://{taken}: ");
+    assert!(text.starts_with(&both) && text.contains("another program listens there"), "{text}");
+}
+
+#[tokio::test]
+async fn a_descriptor_that_does_not_listen_is_refused() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connected = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let datagram = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let file = std::fs::File::open("/etc/hostname").unwrap();
+    for fd in [std::os::fd::OwnedFd::from(connected), datagram.into(), file.into()] {
+        let error = Server::listen(fd).unwrap().run_here(hello).unwrap_err();
+        assert!(error.to_string().starts_with("cannot listen on descriptor "), "{error}");
+    }
+}
+
+/// The bound on connections holds over all places, and each place has its turn.
+#[tokio::test]
+async fn a_busy_place_does_not_starve_another() {
+    let server = Server::listen("127.0.0.1:0").unwrap().also_listen("127.0.0.1:0").unwrap();
+    let server = server.run_here(hello).unwrap();
+    let port = |endpoint: &stoop::Endpoint| match endpoint.address() {
+        stoop::Address::Inet(address) => address.port(),
+        stoop::Address::Unix(_) => 0,
+    };
+    let (busy, quiet) = (port(&server.endpoints()[0]), port(&server.endpoints()[1]));
+    let flood = tokio::spawn(async move {
+        loop {
+            drop(tokio::net::TcpStream::connect(("127.0.0.1", busy)).await);
+        }
+    });
+    for _ in 0..20 {
+        let stream = tokio::net::TcpStream::connect(("127.0.0.1", quiet)).await.unwrap();
+        let mut peer = stoop_test::peer::RawPeer::new(stream);
+        peer.send(GET).await;
+        let answered = timeout(seconds(2), peer.response()).await.expect("it has its turn");
+        assert_eq!(answered.unwrap().text(), "hello");
+    }
+    flood.abort();
     server.close().await;
 }

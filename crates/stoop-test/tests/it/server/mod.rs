@@ -19,6 +19,7 @@ mod clients;
 mod content;
 mod disconnects;
 mod draining;
+mod files;
 mod handlers;
 mod http2;
 mod listening;
@@ -28,6 +29,7 @@ mod refusals;
 mod slow_clients;
 mod time;
 mod tls;
+mod tower;
 mod tunnels;
 
 /// A plain request.

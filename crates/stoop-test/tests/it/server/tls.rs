@@ -216,3 +216,53 @@ async fn a_request_that_comes_with_the_end_of_the_handshake_is_read_at_once() {
     let read = timeout(Duration::from_secs(5), reading).await.expect("it waits for more");
     assert_eq!(read.unwrap().unwrap(), b"hello");
 }
+
+/// TLS where the place says so, or says nothing; in each place with the certificate that it has.
+#[tokio::test]
+async fn each_place_has_its_own_choice_of_tls() {
+    let (one, one_key) = certificate();
+    let (other, other_key) = certificate();
+    let server_tls =
+        |chain: &str, key: String| ServerTls::builder().certificate_pem(chain, key).build();
+    let trust = |pem: &str| ClientTls::builder().ca_pem(pem).build().unwrap();
+    let own =
+        stoop::Binding::new("127.0.0.1:0").unwrap().tls(server_tls(&other, other_key).unwrap());
+    let server = Server::listen("http://127.0.0.1:0")
+        .and_then(|server| server.also_listen("https://127.0.0.1:0"))
+        .and_then(|server| server.also_listen("127.0.0.1:0"))
+        .and_then(|server| server.also_listen(own))
+        .unwrap()
+        .tls(server_tls(&one, one_key).unwrap())
+        .run_here(|_: Request| "hello")
+        .unwrap();
+    let secure: Vec<_> = server.endpoints().iter().map(stoop::Endpoint::is_secure).collect();
+    assert_eq!(secure, [false, true, true, true]);
+    for (endpoint, tls) in
+        server.endpoints().iter().zip([None, Some(&one), Some(&one), Some(&other)])
+    {
+        let stoop::Address::Inet(address) = *endpoint.address() else { panic!("not TCP") };
+        match tls {
+            None => {
+                let mut peer = RawPeer::new(TcpStream::connect(address).await.unwrap());
+                peer.send(GET).await;
+                assert_eq!(peer.response().await.unwrap().text(), "hello");
+            }
+            Some(pem) => {
+                let mut peer = dial_tls_at(address, &trust(pem)).await;
+                peer.send(GET).await;
+                assert_eq!(peer.response().await.unwrap().text(), "hello");
+            }
+        }
+    }
+    server.close().await;
+}
+
+/// A certificate that is used nowhere is a mistake of the configuration.
+#[tokio::test]
+async fn a_certificate_without_a_place_for_it_is_refused() {
+    let (certificate, key) = certificate();
+    let tls = ServerTls::builder().certificate_pem(certificate, key).build().unwrap();
+    let server = Server::listen("http://127.0.0.1:0").unwrap().tls(tls);
+    let text = server.run_here(|_: Request| "hello").unwrap_err().to_string();
+    assert!(text.contains("write https, or leave the scheme out"), "{text}");
+}

@@ -27,6 +27,28 @@ pub(crate) struct DecodeLimits {
     pub(crate) ratio_max: u32,
 }
 
+impl Body {
+    /// The content that `codings` were applied to, in their order, decoded as it is read. A client decodes content of
+    /// responses [by itself](crate::ClientBuilder::decode_content); this is for others, such as the content of requests.
+    ///
+    /// Reading fails with [`ErrorKind::Decode`] where the content is malformed or incomplete, and with
+    /// [`ErrorKind::BodyTooLarge`] where it becomes more than `bytes_max` bytes, or, beyond 16 MiB, more than `ratio_max`
+    /// times as large as it came. An error says of itself that it is a response's: see [`Error::of_request`].
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// use stoop::Body;
+    /// use stoop::body::ContentCoding;
+    ///
+    /// let encoded = Body::from("falcon").encoded(ContentCoding::Gzip);
+    /// assert_eq!(encoded.decoded(&[ContentCoding::Gzip], 100, 1000).bytes(100).await?, "falcon");
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn decoded(self, codings: &[ContentCoding], bytes_max: u64, ratio_max: u32) -> Self {
+        decode(self, codings, DecodeLimits { bytes_max, ratio_max })
+    }
+}
+
 /// The content that `codings` were applied to, in their order.
 pub(crate) fn decode(content: Body, codings: &[ContentCoding], limits: DecodeLimits) -> Body {
     codings.iter().rev().fold(content, |inner, coding| {

@@ -46,17 +46,25 @@ impl Body {
                 Ok(encoded) => encoded.into(),
                 Err(error) => Self::stream(Failed(Some(failed(&error)))),
             },
+            Kind::File(file) => {
+                Self::replayable(move || encoded_stream(Self(Kind::File(file.clone())), coding))
+            }
             Kind::Replay(replay) => replay.map(move |body| body.encoded(coding)),
             Kind::Request(_) | Kind::Response(_) | Kind::Stream { .. } => {
-                match Encoder::new(coding) {
-                    Ok(encoder) => {
-                        let encoder = Some(encoder);
-                        Self::stream(Encoded { inner: self, encoder, holds_content: false })
-                    }
-                    Err(error) => Self::stream(Failed(Some(failed(&error)))),
-                }
+                encoded_stream(self, coding)
             }
         }
+    }
+}
+
+/// The content encoded as it is sent.
+fn encoded_stream(content: Body, coding: ContentCoding) -> Body {
+    match Encoder::new(coding) {
+        Ok(encoder) => {
+            let encoder = Some(encoder);
+            Body::stream(Encoded { inner: content, encoder, holds_content: false })
+        }
+        Err(error) => Body::stream(Failed(Some(failed(&error)))),
     }
 }
 

@@ -50,6 +50,21 @@ impl ContentCoding {
         }
     }
 
+    /// The codings that Content-Encoding lists, in the order in which they were applied. `None` if there are none,
+    /// more than three, or one that is not known: then the content cannot be decoded here.
+    ///
+    /// ```
+    /// use stoop::body::ContentCoding;
+    ///
+    /// let mut fields = stoop::Fields::new();
+    /// fields.push("content-encoding", b"gzip")?;
+    /// assert_eq!(ContentCoding::listed(&fields), Some(vec![ContentCoding::Gzip]));
+    /// # Ok::<(), stoop::Misuse>(())
+    /// ```
+    pub fn listed(fields: &Fields) -> Option<Vec<Self>> {
+        listed(fields)
+    }
+
     fn from_name(name: &[u8]) -> Option<Self> {
         let all = [
             (&b"gzip"[..], Self::Gzip),

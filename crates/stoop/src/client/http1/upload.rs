@@ -1,12 +1,14 @@
 //! The request's half of a client's exchange: content out, as fast as the server takes it.
 
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http_body::Body as _;
+use stoop_io::{FileError, Transport};
 use stoop_proto::{CloseReason, Fields};
 
-use crate::body::Body;
+use crate::body::{Body, request_body};
 use crate::client::deadlines::{Deadlines, Waiting};
 use crate::client::http1::Http1;
 use crate::conn::OutputSink;
@@ -38,7 +40,7 @@ impl Http1Upload {
     ) -> Result<(), Error> {
         if self.body.is_none() {
             if http1.wire.unsent() > 0 {
-                self.flush(cx, http1, deadlines, output_bytes_max);
+                self.flush(cx, http1, deadlines, output_bytes_max)?;
             }
             return Ok(());
         }
@@ -54,7 +56,7 @@ impl Http1Upload {
     ) -> Result<(), Error> {
         loop {
             let is_full = self.pull(cx, http1, deadlines, output_bytes_max)?;
-            let is_drained = self.flush(cx, http1, deadlines, output_bytes_max);
+            let is_drained = self.flush(cx, http1, deadlines, output_bytes_max)?;
             if !(is_full && is_drained) {
                 return Ok(());
             }
@@ -77,6 +79,23 @@ impl Http1Upload {
                 return Ok(false);
             }
             let Some(body) = &mut self.body else { return Ok(false) };
+            if http1.wire.io.sends_files()
+                && let Some(file) = body.file_mut()
+            {
+                let Poll::Ready(chunk) = file.poll_next(cx, true) else { return Ok(false) };
+                match chunk {
+                    None => self.finish(http1, None)?,
+                    Some(Err(error)) => return Err(file_failed(error)),
+                    Some(Ok(chunk)) => {
+                        let chunk_len = chunk.len() as u64;
+                        let out = &mut OutputSink(&mut http1.wire.out);
+                        let put = |out: &mut OutputSink<'_>| out.put_chunk(chunk);
+                        let sent = http1.machine.data_by(chunk_len, out, put);
+                        sent.map_err(|misuse| Error::misuse(misuse, Phase::Send))?;
+                    }
+                }
+                continue;
+            }
             let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) else { return Ok(false) };
             match frame {
                 None => self.finish(http1, None)?,
@@ -99,27 +118,31 @@ impl Http1Upload {
     }
 
     /// Sends what is there; true if all of it went.
+    ///
+    /// # Errors
+    /// If a file that is sent is not what was announced: the server would wait for the rest.
     fn flush(
         &mut self,
         cx: &mut Context<'_>,
         http1: &mut Http1,
         deadlines: &mut Deadlines,
         output_bytes_max: usize,
-    ) -> bool {
+    ) -> Result<bool, Error> {
         let before = http1.wire.unsent();
         match http1.wire.try_flush(cx, output_bytes_max) {
+            Poll::Ready(Err(error)) if FileError::of(&error).is_some() => Err(file_failed(error)),
             Poll::Ready(Err(error)) => {
                 http1.wire.out.clear();
                 http1.machine.close(CloseReason::Aborted);
                 self.body = None;
                 self.failed = Some(Error::io(error, Phase::Send));
-                false
+                Ok(false)
             }
             flushed => {
                 if http1.wire.unsent() < before {
                     deadlines.moved();
                 }
-                flushed.is_ready()
+                Ok(flushed.is_ready())
             }
         }
     }
@@ -144,6 +167,12 @@ impl Http1Upload {
             false => Waiting::Caller,
         })
     }
+}
+
+/// The error of a file that cannot be sent as it was announced.
+#[cold]
+fn file_failed(error: io::Error) -> Error {
+    request_body(error.into()).into_request_body_error()
 }
 
 /// Whether content waits for a 100, which the server sends.

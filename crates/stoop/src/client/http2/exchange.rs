@@ -157,7 +157,7 @@ impl Http2Exchange {
         };
         let peer = self.connection.peer;
         let incoming = Body(Kind::Response(Box::new(self)));
-        Ok(Upgraded { io: tunnel(incoming, writer, peer), keep: None })
+        Ok(Upgraded { io: tunnel(incoming, writer, peer), keep: None, head: None })
     }
 
     /// Takes what came next, or waits for it, or for the nearest deadline.

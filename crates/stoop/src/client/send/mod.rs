@@ -441,7 +441,8 @@ impl<'a> RequestRun<'a> {
                 Ok(SendOutcome::Response { head, exchange, peer })
             }
             Ok(ResponseStart::Switched) => {
-                exchange.into_upgraded().map(SendOutcome::Switched).map_err(unsent)
+                let upgraded = exchange.into_upgraded().map_err(unsent)?;
+                Ok(SendOutcome::Switched(Upgraded { head: Some(head), ..upgraded }))
             }
             Err(mut error) => {
                 // What is idempotent is sent again in any case.

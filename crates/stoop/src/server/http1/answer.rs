@@ -1,5 +1,6 @@
 //! The answering half of a connection: from a handler's future to bytes in the output.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
@@ -9,13 +10,17 @@ use http_body::Body as _;
 use stoop_io::{Transport, now};
 use stoop_proto::{CloseReason, Fields, ResponseParts, h1};
 
+use crate::body::file_content::FileChunk;
 use crate::body::request_body::RequestBodyWriter;
+use crate::body::take_file;
 use crate::conn::OutputSink;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::{Payload, Response};
-use crate::server::call::{is_read_on, parts, poll_handler, send_head, set_polled};
+use crate::server::call::{
+    is_read_on, parts, poll_handler, read_small_file, send_head, set_polled,
+};
 use crate::server::control::Lifecycle;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
 
@@ -40,14 +45,16 @@ impl<H: Handler> Http1Driver<H> {
                         self.exchanges.push_front(exchange);
                     }
                 }
-                PipelinedResponse::Sending(_) => match self.send(cx) {
-                    Sent::All => moved = true,
-                    Sent::Some => {
-                        moved = true;
-                        break;
+                PipelinedResponse::Sending(_) | PipelinedResponse::SendingFile(_) => {
+                    match self.send(cx) {
+                        Sent::All => moved = true,
+                        Sent::Some => {
+                            moved = true;
+                            break;
+                        }
+                        Sent::Nothing => break,
                     }
-                    Sent::Nothing => break,
-                },
+                }
             }
             if !self.is_serving() {
                 break;
@@ -102,6 +109,7 @@ impl<H: Handler> Http1Driver<H> {
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
         }
+        read_small_file(&mut response);
         let read_on = is_read_on(content, &response);
         let close = self.close_reason(&response);
         if read_on {
@@ -126,7 +134,10 @@ impl<H: Handler> Http1Driver<H> {
                 self.finish(answer, None, None);
                 None
             }
-            Payload::Stream(body) => Some(PipelinedResponse::Sending(Box::pin(body))),
+            Payload::Stream(mut body) => Some(match take_file(&mut body) {
+                Some(file) => PipelinedResponse::SendingFile(file),
+                None => PipelinedResponse::Sending(Box::pin(body)),
+            }),
         }
     }
 
@@ -164,7 +175,20 @@ impl<H: Handler> Http1Driver<H> {
                 return sent;
             }
             let Some(exchange) = self.exchanges.front_mut() else { return sent };
-            let PipelinedResponse::Sending(body) = &mut exchange.response else { return sent };
+            let body = match &mut exchange.response {
+                PipelinedResponse::Sending(body) => body,
+                PipelinedResponse::SendingFile(file) => {
+                    let polled = file.poll_next(cx, self.wire.io.sends_files());
+                    let Poll::Ready(chunk) = polled else { return sent };
+                    let is_last = file.left() == 0;
+                    sent = self.send_chunk(chunk, is_last);
+                    match sent {
+                        Sent::All => return Sent::All,
+                        _ => continue,
+                    }
+                }
+                _ => return sent,
+            };
             set_polled(exchange.content.as_ref(), true);
             let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx)));
             set_polled(exchange.content.as_ref(), false);
@@ -207,6 +231,31 @@ impl<H: Handler> Http1Driver<H> {
             }
         }
         sent
+    }
+
+    /// Sends what comes next of the oldest response's file, and its end with the last of it.
+    fn send_chunk(&mut self, chunk: Option<io::Result<FileChunk>>, is_last: bool) -> Sent {
+        let out = &mut OutputSink(&mut self.wire.out);
+        let sent = match chunk {
+            None => Ok(()),
+            Some(Ok(chunk)) => self
+                .machine
+                .data_by(chunk.len() as u64, out, |out| out.put_chunk(chunk))
+                .map_err(drop),
+            // The client must not take what it got for whole.
+            Some(Err(_)) => Err(()),
+        };
+        if sent.is_err() {
+            self.abort();
+            return Sent::All;
+        }
+        if !is_last {
+            return Sent::Some;
+        }
+        if let Some(exchange) = self.exchanges.pop_front() {
+            self.finish(exchange.answer, None, None);
+        }
+        Sent::All
     }
 
     /// Whether the content being sent says that it has no more: then its end goes out with what is

@@ -111,7 +111,7 @@ impl<H: Handler> Http1Driver<H> {
 
     /// Ends the driver: what it had, if the connection goes on.
     pub(in crate::server) fn end(self, end: End) -> Option<ConnectionParts<H>> {
-        let Self { wire, core, timeouts, registration, balance, stage, .. } = self;
+        let Self { wire, core, timeouts, registration, facts, balance, stage, .. } = self;
         match (end, stage) {
             (End::Http2, _) => {
                 return Some(ConnectionParts {
@@ -119,6 +119,7 @@ impl<H: Handler> Http1Driver<H> {
                     core,
                     timer: timeouts.into_timer(),
                     registration,
+                    facts,
                     balance,
                 });
             }
@@ -127,7 +128,7 @@ impl<H: Handler> Http1Driver<H> {
                 // It has its descriptor still, so it keeps its place.
                 let keep = Box::new((registration.into_admission(), balance));
                 // If the upgrade was dropped, this closes the transport.
-                let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep) });
+                let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep), head: None });
             }
             (End::Closed | End::Switched, _) => {}
         }

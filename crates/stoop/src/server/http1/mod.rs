@@ -23,9 +23,11 @@ use std::time::Instant;
 use stoop_io::{FillResult, Transport};
 use stoop_proto::{CloseReason, Violation, h1};
 
+use crate::body::file_content::FileContent;
 use crate::body::request_body::RequestBodyWriter;
 use crate::conn::recycle::Recycle;
 use crate::conn::wire::Wire;
+use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::request::RequestParts;
 use crate::response::Response;
@@ -62,6 +64,7 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     /// The client has said that it will send no more.
     at_end: bool,
     registration: Registration,
+    facts: Option<Arc<ConnectionFacts>>,
     /// Its share of the load of its core, behind the transport because it is dropped after it.
     balance: Option<stoop_io::ConnectionSlot>,
 }
@@ -121,6 +124,8 @@ enum PipelinedResponse<H: Handler> {
     Running(FutureSlot<H::Future>),
     There(Response<H::Body>),
     Sending(Pin<Box<H::Body>>),
+    /// Content that is a file, which the transport may send itself.
+    SendingFile(Box<FileContent>),
 }
 
 /// A request whose handler was not called yet.
@@ -147,7 +152,7 @@ enum Read {
 
 impl<H: Handler> Http1Driver<H> {
     pub(in crate::server) fn new(parts: core::ConnectionParts<H>) -> Self {
-        let core::ConnectionParts { wire, core, timer, registration, balance } = parts;
+        let core::ConnectionParts { wire, core, timer, registration, facts, balance } = parts;
         Self {
             wire,
             machine: h1::Server::new(),
@@ -161,6 +166,7 @@ impl<H: Handler> Http1Driver<H> {
             violation: None,
             at_end: false,
             registration,
+            facts,
             balance,
             core,
         }
@@ -214,6 +220,7 @@ impl<H: Handler> Http1Driver<H> {
         match self.wire.io.poll_handshake(cx) {
             Poll::Ready(Ok(())) => {
                 self.timeouts.restart();
+                self.note_session();
                 let alpn = self.wire.io.alpn();
                 self.stage = match self.core.versions.begin_with_http2(alpn) {
                     true => Http1Stage::Http2,
@@ -226,6 +233,14 @@ impl<H: Handler> Http1Driver<H> {
             }
             Poll::Ready(Err(_)) => Http1Round::End(End::Closed),
             Poll::Pending => self.wait(cx, Read::Held),
+        }
+    }
+
+    /// Notes what TLS has agreed on, for the handlers.
+    fn note_session(&mut self) {
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        if let Some(tls) = self.wire.io.tls_session() {
+            self.facts = Some(Arc::new(ConnectionFacts { tls: Some(tls) }));
         }
     }
 

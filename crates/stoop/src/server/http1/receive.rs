@@ -132,6 +132,9 @@ impl<H: Handler> Http1Driver<H> {
         }
         let parallel = self.is_parallel(&parts, end);
         parts.peer = Some(self.wire.io.peer());
+        parts.is_reused = self.requests > 1;
+        parts.carried = self.wire.carried();
+        parts.facts.clone_from(&self.facts);
         let request = Request { parts, body };
         let response =
             call_handler(&self.core, request, |slot| poll_handler::<H>(slot, content.as_ref(), cx));
@@ -240,7 +243,7 @@ impl<H: Handler> Http1Driver<H> {
                 false
             }
             PipelinedResponse::There(_) => false,
-            PipelinedResponse::Sending(_) => true,
+            PipelinedResponse::Sending(_) | PipelinedResponse::SendingFile(_) => true,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::handler::Handler;
 use crate::response::{Payload, Response};
-use crate::server::call::{is_read_on, parts, poll_handler, send_head};
+use crate::server::call::{is_read_on, parts, poll_handler, read_small_file, send_head};
 use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
@@ -96,7 +96,7 @@ impl<H: Handler> ServerDriver<H> {
         let (writer, outgoing) = outgoing();
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
         // If the handler has dropped its receiver, the tunnel is dropped here, and ends.
-        let _ = sender.send(Upgraded { io, keep: None });
+        let _ = sender.send(Upgraded { io, keep: None, head: None });
         self.keep(ServerExchange {
             key,
             response: StreamResponse::Sending(Outflow::polled_from(ContentSource::Tunnel(
@@ -120,6 +120,7 @@ impl<H: Handler> ServerDriver<H> {
         mut response: Response<H::Body>,
     ) {
         let closes = response.close;
+        read_small_file(&mut response);
         let Self { machine, wire, .. } = self;
         let send = |parts: &ResponseParts<'_>, size| {
             machine.respond(key, parts, size, &mut OutputSink(&mut wire.out))

@@ -23,6 +23,7 @@ use crate::conn::http2::driver::{
 };
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::wire::Wire;
+use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
@@ -38,16 +39,20 @@ pub(in crate::server) struct ServerRole<H: Handler> {
     core: Arc<Core<H>>,
     timeouts: Http2Timeouts,
     registration: Registration,
+    facts: Option<Arc<ConnectionFacts>>,
+    /// It has had a request.
+    is_used: bool,
     /// Its share of the load of its core.
     _balance: Option<stoop_io::ConnectionSlot>,
 }
 
 impl<H: Handler> ServerDriver<H> {
     pub(in crate::server) fn from_parts(parts: ConnectionParts<H>) -> Self {
-        let ConnectionParts { wire, core, timer, registration, balance } = parts;
+        let ConnectionParts { wire, core, timer, registration, facts, balance } = parts;
         let machine = h2::Connection::server(core.wire_limits.clone());
         let timeouts = Http2Timeouts::new(timer);
-        let role = ServerRole { core, timeouts, registration, _balance: balance };
+        let role =
+            ServerRole { core, timeouts, registration, facts, is_used: false, _balance: balance };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
     }
 }

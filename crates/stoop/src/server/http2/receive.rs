@@ -26,6 +26,9 @@ impl<H: Handler> ServerDriver<H> {
         let mut parts = Recycle::<RequestParts>::new();
         self.machine.take_request(&mut parts.head);
         parts.peer = Some(self.wire.io.peer());
+        parts.is_reused = std::mem::replace(&mut self.role.is_used, true);
+        parts.carried = self.wire.carried();
+        parts.facts.clone_from(&self.role.facts);
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
         let mut tunnel = ServerTunnel::No;
         let expects_continue = match parts.head.expects_continue() {

@@ -69,6 +69,7 @@ async fn an_extended_connect_opens_one_to_a_path_where_the_server_allows_it() {
     let (client, url, _server) = extended();
     let request = Request::extended_connect(&url, "shout").unwrap();
     let upgraded = accepted(client.switch(request).await);
+    assert_eq!(upgraded.response_head().unwrap().status(), 200);
     let mut stream = stoop::rt::stream(upgraded);
     // More than any window allows.
     let much = vec![b'x'; 5_000_000];
