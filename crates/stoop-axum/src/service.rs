@@ -1,0 +1,91 @@
+//! An application of axum as a service whose requests have what axum's extractors look for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::extract::ConnectInfo;
+use pin_project_lite::pin_project;
+use stoop::{Body, ConnectionInfo, TowerHandler};
+use tower_service::Service;
+
+use crate::upgrade::{self, Offer};
+
+/// Makes an application a [handler](stoop::Handler) of a [`Server`](stoop::Server): a `Router`, or another service
+/// of axum's, such as a `MethodRouter`, with whatever layers around it.
+///
+/// It runs wherever handlers run: on a thread for each core ([`run`](stoop::Server::run)), on the caller's
+/// ([`run_blocking`](stoop::Server::run_blocking)), or on the caller's runtime ([`run_here`](stoop::Server::run_here)).
+/// On the server's own threads `tokio::spawn` in a handler begins a task of that thread.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use axum::{Router, extract::Path, routing::get};
+///
+/// let hello = async |Path(name): Path<String>| format!("hello {name}");
+/// let app = Router::new().route("/hello/{name}", get(hello));
+/// let client = stoop::Client::builder().handler(stoop_axum::handler(app)).build()?;
+/// let response = client.get("http://here/hello/you").await?;
+/// assert_eq!(response.text().await?, "hello you");
+/// # Ok::<(), stoop::Error>(()) }).unwrap();
+/// ```
+pub fn handler<S>(app: S) -> AxumHandler<S> {
+    stoop::from_tower(AxumService { app })
+}
+
+/// An application of axum that answers requests: see [`handler`].
+pub type AxumHandler<S> = TowerHandler<AxumService<S>>;
+
+/// The service around an application that gives its requests their `ConnectInfo` and `OnUpgrade`.
+#[derive(Clone, Debug)]
+pub struct AxumService<S> {
+    app: S,
+}
+
+impl<S, B> Service<http::Request<Body>> for AxumService<S>
+where
+    S: Service<http::Request<Body>, Response = http::Response<B>>,
+{
+    type Response = http::Response<B>;
+    type Error = S::Error;
+    type Future = AxumFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.app.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
+        let connection = request.extensions().get::<ConnectionInfo>();
+        if let Some(address) = connection.and_then(ConnectionInfo::remote_address) {
+            request.extensions_mut().insert(ConnectInfo(address));
+        }
+        let offer = upgrade::offer(&mut request).map(Box::new);
+        AxumFuture { called: self.app.call(request), offer }
+    }
+}
+
+pin_project! {
+    /// The future of an [`AxumService`].
+    pub struct AxumFuture<F> {
+        #[pin]
+        called: F,
+        // What the request may switch to, if it asks to.
+        offer: Option<Box<Offer>>,
+    }
+}
+
+impl<F, B, E> Future for AxumFuture<F>
+where
+    F: Future<Output = Result<http::Response<B>, E>>,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let mut result = ready!(this.called.poll(cx));
+        if let (Ok(response), Some(offer)) = (&mut result, this.offer.take()) {
+            offer.answered(response);
+        }
+        Poll::Ready(result)
+    }
+}
