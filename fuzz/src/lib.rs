@@ -17,6 +17,7 @@ pub mod hpack_round_trip;
 pub mod pair;
 pub mod request;
 pub mod response;
+pub mod websocket;
 
 use stoop_proto::Limits;
 

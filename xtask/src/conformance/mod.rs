@@ -3,6 +3,7 @@
 //! To add a suite: a module, and a row in `SUITES`. The step `conformance` of `cargo xtask test`
 //! runs all of them.
 
+mod autobahn;
 mod h2spec;
 mod h2specd;
 mod on_demand;
@@ -39,6 +40,12 @@ const SUITES: &[Suite] = &[
         summary: "the client over HTTP/2, with servers that misbehave: 57 cases in each of the parts",
         options: h2specd::OPTIONS,
         run: h2specd::run,
+    },
+    Suite {
+        name: "autobahn",
+        summary: "WebSockets, both roles, with compression: 517 cases in each of the parts",
+        options: autobahn::OPTIONS,
+        run: autobahn::run,
     },
 ];
 

@@ -56,6 +56,21 @@ const EXAMPLES: &[Example] = &[
         args: &[],
         expect: Expectation::Prints("greet greets"),
     },
+    Example {
+        package: "stoop-web",
+        name: "router_cost",
+        args: &["parameter", "100"],
+        expect: Expectation::Prints("100 requests were answered"),
+    },
+    Example {
+        package: "stoop-websocket",
+        name: "echo",
+        args: &["127.0.0.1:0", "--workers", "1"],
+        expect: Expectation::Serves(&[(
+            HttpRequest { path: "/", content: None },
+            "\r\n\r\nUpgrade does not list websocket (RFC 6455 §4.1)\n",
+        )]),
+    },
 ];
 
 /// Far more than any of them needs: a hanging example must not hang the test.

@@ -42,6 +42,13 @@ pub(crate) const CARGO_DENY: Tool = Tool {
     install: &["cargo", "install", "--locked", "cargo-deny"],
 };
 
+/// Autobahn's suite for WebSockets.
+pub(crate) const AUTOBAHN: Tool = Tool {
+    name: "Autobahn's test suite",
+    probe: &["target/tools/autobahn/bin/wstest", "--help"],
+    install: &["sh", "xtask/autobahn/install.sh"],
+};
+
 /// A server that answers with what it was asked, for the tests of the client. The version is the last that
 /// Debian 12's Go (1.19) builds.
 const GO_HTTPBIN: Tool = Tool {
@@ -59,7 +66,7 @@ const GO_HTTPBIN: Tool = Tool {
     ],
 };
 
-const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY];
+const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY, AUTOBAHN];
 
 /// Programs that the tests talk to or that download what they read, and their Debian packages. A
 /// test that does not find its program reports that it skipped.

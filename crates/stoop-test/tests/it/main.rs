@@ -16,6 +16,7 @@
 //! - [`splitting`]: no value that a caller passes can split a message
 //! - [`tables`]: every decision of the machines, compared with `goldens/`
 //! - [`corpora`]: collections of bad requests of other projects, if they are there
+//! - [`websocket`]: our server, our client and tungstenite over sockets
 //! - [`seeds`]: the fuzz targets, with the inputs that are checked in
 
 #![forbid(unsafe_code)]
@@ -37,3 +38,4 @@ mod seeds;
 mod server;
 mod splitting;
 mod tables;
+mod websocket;

@@ -1,0 +1,155 @@
+//! Over HTTP/1.1, HTTP/2 and TLS.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use stoop::rt::UpgradedStream;
+use stoop::{
+    Client, ClientTls, ErrorKind, Request, Response, Server, ServerLimits, ServerTls, Versions,
+};
+use stoop_websocket::{
+    ClientHandshake, CloseCode, ConnectError, Deflate, Message, ServerHandshake, WebSocket,
+};
+use tokio::time::timeout;
+
+use super::{echo, limits};
+
+fn handshake(versions: Versions) -> ClientHandshake {
+    ClientHandshake::new().protocols(["echo"]).versions(versions)
+}
+
+/// Sends messages of several sizes and closes.
+async fn converse(mut socket: WebSocket<UpgradedStream>) {
+    assert_eq!(socket.protocol(), Some("echo"));
+    for size in [0, 5, 4_097, 70_000, 3_000_000] {
+        let message = Message::from("stoop ".repeat(size / 6 + 1));
+        // Both at once: neither end holds as much as a large message.
+        let (mut sender, mut receiver) = socket.split();
+        let (sent, received) = tokio::join!(sender.send(message.clone()), receiver.recv());
+        sent.unwrap();
+        assert!(received.unwrap() == Some(message), "{size} bytes");
+        socket = WebSocket::join(sender, receiver).unwrap();
+    }
+    socket.close(CloseCode::NORMAL, "bye").await.unwrap();
+    assert_eq!(socket.close_reason().unwrap().code, CloseCode::NORMAL);
+}
+
+#[tokio::test]
+async fn over_http1_and_http2_without_tls() {
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits()).run_here(echo).unwrap();
+    let url = format!("{}/chat", server.endpoint()).replace("http:", "ws:");
+    let client = Client::new();
+    for versions in [Versions::Http1, Versions::Http2, Versions::All] {
+        for deflate in [false, true] {
+            let mut handshake = handshake(versions);
+            if deflate {
+                handshake = handshake.deflate(Deflate::default());
+            }
+            converse(handshake.connect(&client, &url).await.unwrap()).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn over_tls_by_what_alpn_agrees_on() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
+    let server = |limits: ServerLimits, versions| {
+        let server = Server::listen("https://127.0.0.1:0").unwrap().limits(limits);
+        server.versions(versions).tls(tls.clone()).run_here(echo).unwrap()
+    };
+    let both = server(limits(), Versions::All);
+    let no_extended_connect = server(ServerLimits::default(), Versions::All);
+    let http1 = server(limits(), Versions::Http1);
+    let trusted = ClientTls::builder().ca_pem(certificate).build().unwrap();
+    let client = Client::builder().tls(trusted).build().unwrap();
+    let url = |server: &stoop::ServerHandle| {
+        let stoop::Address::Inet(address) = *server.endpoint().address() else { panic!() };
+        format!("wss://localhost:{}/chat", address.port())
+    };
+    for versions in [Versions::Http1, Versions::Http2, Versions::All] {
+        converse(handshake(versions).connect(&client, &url(&both)).await.unwrap()).await;
+    }
+    let refused = handshake(Versions::Http2).connect(&client, &url(&no_extended_connect)).await;
+    let Err(ConnectError::Http(error)) = refused else { panic!("{refused:?}") };
+    assert_eq!(error.kind(), ErrorKind::H2Refused);
+    for server in [&no_extended_connect, &http1] {
+        converse(handshake(Versions::All).connect(&client, &url(server)).await.unwrap()).await;
+    }
+}
+
+/// RFC 8441: a WebSocket is one stream of many.
+#[tokio::test]
+async fn websockets_share_an_http2_connection_with_requests() {
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits()).run_here(echo).unwrap();
+    let url = server.endpoint().to_string();
+    let client = Client::builder().versions(Versions::Http2).build().unwrap();
+    let mut sockets = Vec::new();
+    for _ in 0..20 {
+        sockets
+            .push(handshake(Versions::Http2).connect(&client, &format!("{url}/ws")).await.unwrap());
+    }
+    for (n, socket) in sockets.iter_mut().enumerate() {
+        socket.send(n.to_string().into()).await.unwrap();
+    }
+    let page = client.get(&url).await.unwrap().into_body().bytes(100).await.unwrap();
+    assert_eq!(page, "a page");
+    for (n, mut socket) in sockets.into_iter().enumerate() {
+        assert_eq!(socket.recv().await.unwrap(), Some(n.to_string().into()));
+        socket.close(CloseCode::NORMAL, "").await.unwrap();
+    }
+    let refused = client.get(format!("{url}/ws")).await.unwrap();
+    assert_eq!(refused.status(), 400, "a plain GET over HTTP/2");
+}
+
+/// What a worker's connections share need not be `Send`.
+#[test]
+fn on_a_servers_own_cores_a_handler_shares_what_belongs_to_its_core() {
+    let make = || {
+        let handshake = ServerHandshake::new();
+        let counted = Rc::new(Cell::new(0));
+        let handler = move |request: Request| -> Response {
+            let counted = counted.clone();
+            handshake.accept_local(&request, move |mut socket| async move {
+                counted.set(counted.get() + 1);
+                let _ = socket.send_text(&format!("{}", counted.get())).await;
+                let _ = socket.close(CloseCode::GOING_AWAY, "").await;
+            })
+        };
+        stoop::IntoHandler::into_handler(handler)
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(1).run_with(make).unwrap();
+    let url = server.endpoint().to_string();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = Client::new();
+        for n in 1..=3 {
+            let mut socket = stoop_websocket::connect(&client, &url).await.unwrap();
+            assert_eq!(socket.recv().await.unwrap(), Some(Message::from(n.to_string())));
+            assert_eq!(socket.recv().await.unwrap(), None);
+        }
+    });
+}
+
+#[tokio::test]
+async fn a_client_that_goes_without_a_word_ends_the_servers_task() {
+    let (told, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |request: Request| -> Response {
+        let told = told.clone();
+        stoop_websocket::accept(&request, |mut socket| async move {
+            told.send(socket.recv().await.map_err(|error| error.to_string())).unwrap();
+        })
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits()).run_here(handler).unwrap();
+    let url = server.endpoint().to_string();
+    let client = Client::new();
+    for versions in [Versions::Http1, Versions::Http2] {
+        let handshake = ClientHandshake::new().versions(versions);
+        drop(handshake.connect(&client, &url).await.unwrap());
+        let end = timeout(Duration::from_secs(5), ended.recv()).await.unwrap().unwrap();
+        let expected = "the peer ended the connection without a Close frame".to_owned();
+        assert_eq!(end, Err(expected), "{versions:?}");
+    }
+}

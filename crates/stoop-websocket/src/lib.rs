@@ -1,0 +1,64 @@
+//! WebSocket for stoop, in both roles: RFC 6455 over HTTP/1.1, RFC 8441 over HTTP/2, permessage-deflate (RFC 7692).
+//!
+//! - [`accept`] opens a WebSocket in a handler of [`stoop::Server`], [`ServerHandshake`] on one's own terms.
+//! - [`connect`] opens one with a [`stoop::Client`], [`ClientHandshake`] on one's own terms.
+//! - [`WebSocket`] receives and sends [`Message`]s, over any stream of tokio's; [`WebSocket::split`] is for two tasks.
+//! - [`Limits`] bounds what a peer may send, what waits for it, and how long it may be silent.
+//! - [`Deflate`] is what an end wants of compression.
+//! - [`Error`] says what failed and whose fault it is, [`Fault`] what a peer did against the RFCs.
+//! - [`machine`] is the protocol without I/O.
+//!
+//! What it costs: a connection that waits holds no buffer and no compressor, only its state and a timer; a
+//! [`WebSocket`] is less than a KiB beside its stream. A message is copied once when it is received, and a large binary one is read into its own
+//! memory. A server sends large messages from where they are.
+//!
+//! What it leaves out: messages that are handed on before they are complete, and other extensions.
+//!
+//! ```
+//! use stoop::{Client, Request, Response};
+//! use stoop_websocket::{CloseCode, Message, accept, connect};
+//!
+//! fn shout(request: Request) -> Response {
+//!     accept(&request, |mut socket| async move {
+//!         while let Ok(Some(Message::Text(text))) = socket.recv().await {
+//!             if socket.send_text(&text.to_uppercase()).await.is_err() {
+//!                 return;
+//!             }
+//!         }
+//!     })
+//! }
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let client = Client::builder().handler(shout).build()?;
+//! let mut socket = connect(&client, "ws://anywhere/").await?;
+//! socket.send_text("hello").await?;
+//! assert_eq!(socket.recv().await?, Some(Message::from("HELLO")));
+//! socket.close(CloseCode::NORMAL, "").await?;
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+
+#![forbid(unsafe_code)]
+// What ships never prints, exits or reads the environment; crates/clippy.toml lists the ways to.
+#![cfg_attr(
+    not(test),
+    forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
+)]
+
+mod error;
+mod grammar;
+mod handshake;
+mod keys;
+mod limits;
+pub mod machine;
+mod message;
+mod socket;
+
+pub use error::Error;
+pub use handshake::{
+    AnswerFault, ClientHandshake, ConnectError, Origins, PendingWebSocket, Refusal,
+    ServerHandshake, accept, connect,
+};
+pub use limits::Limits;
+pub use machine::{AgreedDeflate, CloseCode, CloseReason, Deflate, Event, Fault, NotAgreed};
+pub use message::{Message, MessageKind, Misuse};
+pub use socket::{MessageReceiver, MessageSender, WebSocket};

@@ -1,0 +1,51 @@
+//! [`Limits`]: what a connection may take, in bytes and in time.
+
+use std::time::Duration;
+
+/// Bounds on what a peer may send, on what waits for it, and on how long it may be silent.
+///
+/// ```
+/// use std::time::Duration;
+/// use stoop_websocket::Limits;
+///
+/// let mut limits = Limits::default();
+/// limits.message_bytes_max = 64 * 1024;
+/// limits.ping_interval = Duration::MAX; // No pings.
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of a message that is received, decompressed: 16 MiB. Beyond it: close code 1009 and
+    /// [`Fault::MessageTooLarge`](crate::Fault::MessageTooLarge).
+    pub message_bytes_max: usize,
+    /// Bytes of the payload of a frame that is received: 16 MiB. A frame is not held apart from its message, and
+    /// most clients send each message as one frame, so that a lower limit would only bound messages again.
+    /// Beyond it: close code 1009 and [`Fault::FrameTooLarge`](crate::Fault::FrameTooLarge).
+    pub frame_bytes_max: u64,
+    /// Bytes that wait because the peer does not read: 1 MiB. Beyond it a message waits to be sent; one that was
+    /// begun is taken whole, so that no more than this and one message wait.
+    pub write_buffer_bytes_max: usize,
+    /// How long a peer may be silent before it is sent a Ping: 30 s, below the 60 s after which proxies often give up
+    /// a connection. It is measured in steps of itself, while messages are waited for: a Ping leaves after one to two
+    /// intervals. [`Duration::MAX`] is no limit.
+    pub ping_interval: Duration,
+    /// How long the peer may take to send anything at all after a Ping: 20 s. Beyond it:
+    /// [`Error::PingTimeout`](crate::Error::PingTimeout). [`Duration::MAX`] is no limit.
+    pub ping_timeout: Duration,
+    /// How long a closing handshake may take, the end of the transport included: 5 s. Beyond it the
+    /// connection is dropped (RFC 6455 §7.1.1). [`Duration::MAX`] is no limit.
+    pub close_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes_max: 16 << 20,
+            frame_bytes_max: 16 << 20,
+            write_buffer_bytes_max: 1 << 20,
+            ping_interval: Duration::from_secs(30),
+            ping_timeout: Duration::from_secs(20),
+            close_timeout: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! [`Ending`]: the end of a stream, once a Close frame has come or the peer is at fault.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::error::Error;
+use crate::socket::buffers::with_read_buffer;
+
+/// How far a stream is ended.
+pub(crate) struct Ending {
+    /// What is reported when it is.
+    pub(crate) fault: Option<Error>,
+    is_shut_down: bool,
+}
+
+impl Ending {
+    pub(crate) fn new(fault: Option<Error>) -> Self {
+        Self { fault, is_shut_down: false }
+    }
+
+    /// Ready when the stream is over, or has failed. Everything has been sent before.
+    pub(crate) fn poll(
+        &mut self,
+        io: &mut (impl AsyncRead + AsyncWrite + Unpin),
+        is_server: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        // A server ends first, so that the client's port is free again at once (RFC 6455 §7.1.1).
+        if (is_server || self.fault.is_some()) && !self.is_shut_down {
+            ready!(Pin::new(&mut *io).poll_shutdown(cx))?;
+            self.is_shut_down = true;
+        }
+        if is_server && self.fault.is_none() {
+            return Poll::Ready(Ok(()));
+        }
+        // Closed with something unread, the kernel would reset the connection, and the peer could lose the Close frame.
+        ready!(poll_drain(io, cx))?;
+        Pin::new(io).poll_shutdown(cx)
+    }
+}
+
+/// Reads to the end and keeps nothing.
+fn poll_drain(io: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    with_read_buffer(|buffer| {
+        loop {
+            let mut into = ReadBuf::new(buffer);
+            ready!(Pin::new(&mut *io).poll_read(cx, &mut into))?;
+            if into.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    })
+}

@@ -1,0 +1,11 @@
+//! A WebSocket over a stream of tokio's.
+
+mod buffers;
+mod driver;
+mod ending;
+mod split;
+mod watch;
+mod websocket;
+
+pub use split::{MessageReceiver, MessageSender};
+pub use websocket::WebSocket;

@@ -1,0 +1,93 @@
+//! [`Watch`]: the one timer of a connection.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use tokio::time::{Sleep, sleep};
+
+use crate::limits::Limits;
+
+/// A timer that is looked at only where a connection waits, and that a message does not move.
+#[derive(Default)]
+pub(crate) struct Watch {
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// What the timer wakes: polled by another task, it has to be told.
+    waker: Option<Waker>,
+    silence: Silence,
+}
+
+/// How far the peer's silence has gone.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Silence {
+    /// Something came since the timer was last ready.
+    Broken,
+    /// Nothing did.
+    #[default]
+    Begun,
+    /// A Ping was sent, and nothing came since.
+    Asked,
+}
+
+/// What is to be done about a peer's silence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SilenceStep {
+    /// It is to be sent a Ping.
+    Ask,
+    /// It has not answered one.
+    GiveUp,
+}
+
+impl Watch {
+    /// Lets the next wait begin again.
+    pub(crate) fn stop(&mut self) {
+        (self.sleep, self.waker) = (None, None);
+    }
+
+    /// Something came.
+    pub(crate) fn note_received(&mut self) {
+        self.silence = Silence::Broken;
+    }
+
+    /// Ready when the peer was silent for as long as it may be.
+    pub(crate) fn poll_silence(
+        &mut self,
+        limits: &Limits,
+        cx: &mut Context<'_>,
+    ) -> Poll<SilenceStep> {
+        loop {
+            let was = self.silence;
+            let wait = match was {
+                Silence::Broken | Silence::Begun => limits.ping_interval,
+                Silence::Asked => limits.ping_timeout,
+            };
+            ready!(self.poll(wait, cx));
+            match was {
+                Silence::Broken => self.silence = Silence::Begun,
+                Silence::Begun => {
+                    self.silence = Silence::Asked;
+                    return Poll::Ready(SilenceStep::Ask);
+                }
+                Silence::Asked => return Poll::Ready(SilenceStep::GiveUp),
+            }
+        }
+    }
+
+    /// Ready when `wait` has passed since it was first polled, or was ready.
+    pub(crate) fn poll(&mut self, wait: Duration, cx: &mut Context<'_>) -> Poll<()> {
+        if wait == Duration::MAX {
+            return Poll::Pending;
+        }
+        let timer = self.sleep.get_or_insert_with(|| Box::pin(sleep(wait)));
+        // A connection with much to do comes by here after each message.
+        let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        if is_known && !timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        self.waker = Some(cx.waker().clone());
+        ready!(timer.as_mut().poll(cx));
+        self.stop();
+        Poll::Ready(())
+    }
+}
