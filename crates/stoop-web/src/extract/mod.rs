@@ -1,0 +1,24 @@
+//! From a request to the arguments of a function: what they are is in their types.
+
+mod argument;
+mod arities;
+mod content;
+mod fields;
+mod function;
+#[cfg(feature = "json")]
+mod json;
+mod path;
+mod query;
+mod rejection;
+mod state;
+mod values;
+
+pub use argument::{FromContent, FromHead, Head, Immediate, ViaContent, ViaHead};
+#[cfg(feature = "multipart")]
+pub(crate) use content::{unread, wrong_type};
+pub use fields::{Authority, Extension, Pattern, Peer};
+pub use function::IntoEndpoint;
+pub use path::Path;
+pub use query::{Form, Query};
+pub use rejection::{Place, Problem, Rejection};
+pub use state::State;

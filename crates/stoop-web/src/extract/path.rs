@@ -1,0 +1,42 @@
+//! The parameters of a path.
+
+use serde::de::DeserializeOwned;
+use stoop::StatusCode;
+
+use crate::extract::argument::{FromHead, Head, decode};
+use crate::extract::rejection::{Place, Rejection};
+use crate::extract::values::{Pair, from_pairs};
+
+/// The parameters of the path, percent-decoded: a single one as any type that serde makes of text or a number,
+/// several as a tuple in the pattern's order, as a structure or a map by their names, or a list.
+///
+/// What cannot be that type, or is no UTF-8, is answered 400.
+///
+/// ```
+/// use serde::Deserialize;
+/// use stoop_web::{Path, Router, get};
+///
+/// #[derive(Deserialize)]
+/// struct Comment { post: u64, comment: u64 }
+///
+/// let app = Router::new()
+///     .route("/posts/{id}", get(|Path(id): Path<u64>| format!("post {id}")))
+///     .route("/posts/{post}/{slug}", get(|Path((post, slug)): Path<(u64, String)>| format!("{post} {slug}")))
+///     .route("/posts/{post}/comments/{comment}", get(|Path(of): Path<Comment>| {
+///         format!("{} of {}", of.comment, of.post)
+///     }))
+///     .build()?;
+/// # Ok::<(), stoop_web::RouterError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned> FromHead for Path<T> {
+    fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
+        let decoded =
+            head.parameters().map(|(name, value)| Ok((name.into(), decode(name, value)?)));
+        let pairs: Vec<Pair<'_>> = decoded.collect::<Result<_, _>>()?;
+        let value = from_pairs(Place::Path, &pairs);
+        value.map(Self).map_err(|problems| Rejection::of(StatusCode::BAD_REQUEST, problems))
+    }
+}

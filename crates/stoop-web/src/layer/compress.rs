@@ -1,0 +1,228 @@
+//! Responses in a content coding that the client takes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::Frame;
+use stoop::body::ContentCoding;
+use stoop::{Answer, Body, Method, Request, Response, StatusCode};
+
+use crate::layer::coding::{Wanted, wanted};
+use crate::layer::vary::add_vary;
+use crate::respond::text::text;
+use crate::route::middleware::{Middleware, Next};
+use crate::route::mode::{Mode, map};
+
+/// Content that is shorter is sent as it is: a head and a packet are that large anyway.
+const BYTES_MIN: u64 = 1024;
+
+/// Content in memory is encoded that much at a time, so that a large one does not hold up its core.
+const PIECE_BYTES: usize = 32 * 1024;
+
+/// Encodes the content of responses, in zstd, Brotli or gzip, as the client's Accept-Encoding weighs them, in this
+/// order where it does not care.
+///
+/// Encoded are texts, JSON, XML, scripts and what else gets smaller, of 1 KiB or more, or of unknown length; not what has a
+/// Content-Encoding, a Content-Range or a digest, and not where Cache-Control says `no-transform`. A strong ETag
+/// becomes a weak one. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A
+/// client that takes neither a coding nor none (`identity;q=0`) is answered 406.
+///
+/// A page that has a secret in it and repeats what the client sent tells, by its length, what the secret is (BREACH):
+/// leave this away from such routes, or change the secret each time.
+///
+/// ```
+/// use stoop_web::{Compress, Router, get};
+///
+/// let app = Router::new().route("/", get(|| "na ".repeat(1000))).layer(Compress::new()).build()?;
+/// # Ok::<(), stoop_web::RouterError>(())
+/// ```
+#[derive(Clone)]
+pub struct Compress {
+    codings: Vec<ContentCoding>,
+    bytes_min: u64,
+    types: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl Default for Compress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Compress {
+    /// With the defaults.
+    pub fn new() -> Self {
+        let codings = vec![ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
+        Self { codings, bytes_min: BYTES_MIN, types: Arc::new(gets_smaller) }
+    }
+
+    /// Only these codings, the preferred one first.
+    pub fn codings(mut self, codings: impl IntoIterator<Item = ContentCoding>) -> Self {
+        self.codings = codings.into_iter().collect();
+        self
+    }
+
+    /// Only content of so many bytes or more, where its length is known: 1 KiB by default.
+    pub fn bytes_min(mut self, bytes: u64) -> Self {
+        self.bytes_min = bytes;
+        self
+    }
+
+    /// Only these media types, given in lower case and without parameters, in place of the defaults.
+    pub fn types(mut self, encodes: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.types = Arc::new(encodes);
+        self
+    }
+
+    fn is_wanted(&self, response: &Response, length: Option<u64>) -> bool {
+        let media_type = response.field("content-type").unwrap_or_default();
+        let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
+        let media_type = String::from_utf8_lossy(media_type.trim_ascii()).to_ascii_lowercase();
+        length.is_none_or(|length| length >= self.bytes_min) && (self.types)(&media_type)
+    }
+
+    fn encode(&self, mut response: Response, is_head: bool, wanted: Wanted) -> Response {
+        if !may_change(&response) {
+            return response;
+        }
+        let length = response.body_mut().len();
+        if length == Some(0) && !is_head {
+            return response;
+        }
+        if wanted.takes_plain && !self.is_wanted(&response, length) {
+            return response;
+        }
+        add_vary(&mut response, "accept-encoding");
+        let coding = match wanted {
+            Wanted { prefers_plain: true, .. } | Wanted { coding: None, takes_plain: true, .. } => {
+                return response;
+            }
+            Wanted { coding: None, takes_plain: false, .. } => return not_acceptable(),
+            Wanted { coding: Some(coding), .. } => coding,
+        };
+        weaken_etag(&mut response);
+        let fields = response.fields_mut();
+        fields.remove("content-length");
+        fields.remove("accept-ranges");
+        let _ = fields.set("content-encoding", coding.as_str().as_bytes());
+        let body = std::mem::take(response.body_mut());
+        *response.body_mut() = match (is_head, length) {
+            // The length that it would have is not known.
+            (true, _) => Body::stream(Pieces { inner: Body::empty(), rest: Bytes::new() }),
+            (false, Some(length)) if length <= PIECE_BYTES as u64 => body.encoded(coding),
+            (false, _) => Body::stream(Pieces { inner: body, rest: Bytes::new() }).encoded(coding),
+        };
+        response
+    }
+}
+
+/// Whether the content may be changed at all.
+fn may_change(response: &Response) -> bool {
+    let status = response.status();
+    let has_content = !matches!(
+        status,
+        StatusCode::NO_CONTENT
+            | StatusCode::RESET_CONTENT
+            | StatusCode::PARTIAL_CONTENT
+            | StatusCode::NOT_MODIFIED
+    ) && !status.is_informational();
+    let fields = response.fields();
+    let is_as_it_is =
+        ["content-encoding", "content-range", "content-digest", "repr-digest", "digest"];
+    has_content
+        && !is_as_it_is.iter().any(|name| fields.contains(name))
+        && !fields.lists("cache-control", "no-transform")
+}
+
+/// 406, with Vary, because another client is answered otherwise.
+fn not_acceptable() -> Response {
+    let why = "406 Not Acceptable: there is this content in zstd, br, gzip and as it is\n";
+    let mut response = text(StatusCode::NOT_ACCEPTABLE, why);
+    add_vary(&mut response, "accept-encoding");
+    response
+}
+
+/// RFC 9110 §8.8.1: the content in another coding is not the same, byte by byte.
+fn weaken_etag(response: &mut Response) {
+    let weak = match response.field("etag") {
+        Some(etag) if etag.starts_with(b"\"") => [b"W/", etag].concat(),
+        _ => return,
+    };
+    let _ = response.fields_mut().set("etag", &weak);
+}
+
+/// The types that coding makes smaller. Images, sound, video, archives and most fonts are compressed already.
+fn gets_smaller(media_type: &str) -> bool {
+    let Some((main, sub)) = media_type.split_once('/') else { return false };
+    match main {
+        "text" => true,
+        "application" => {
+            let known = [
+                "javascript",
+                "json",
+                "ld+json",
+                "manifest+json",
+                "rtf",
+                "wasm",
+                "x-javascript",
+                "x-ndjson",
+                "jsonl",
+                "xml",
+                "yaml",
+                "graphql",
+                "toml",
+                "vnd.ms-fontobject",
+            ];
+            known.contains(&sub)
+                || sub.ends_with("+json")
+                || sub.ends_with("+xml")
+                || sub.ends_with("+text")
+        }
+        "image" => matches!(sub, "svg+xml" | "bmp" | "x-icon" | "vnd.microsoft.icon"),
+        "font" => matches!(sub, "ttf" | "otf" | "collection"),
+        "model" => true,
+        _ => false,
+    }
+}
+
+impl<M: Mode> Middleware<M> for Compress {
+    fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
+        let wanted = wanted(request.fields(), &self.codings);
+        let is_head = request.method() == Method::HEAD;
+        if request.method() == Method::CONNECT {
+            return next.answer(request);
+        }
+        let compress = self.clone();
+        map::<M>(next.answer(request), move |response| compress.encode(response, is_head, wanted))
+    }
+}
+
+/// Content, at most [`PIECE_BYTES`] at a time, and of unknown length.
+struct Pieces {
+    inner: Body,
+    rest: Bytes,
+}
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = stoop::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, stoop::Error>>> {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => self.rest = data,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                other => return Poll::Ready(other),
+            }
+        }
+        let length = self.rest.len().min(PIECE_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+}

@@ -1,0 +1,85 @@
+//! From http to https.
+
+use stoop::{Answer, Body, IntoResponse, Request, Response, StatusCode};
+
+use crate::respond::Redirect;
+use crate::respond::text::text;
+use crate::route::middleware::{Middleware, Next};
+use crate::route::mode::Mode;
+
+/// Sends what came without TLS to the same place over https: 308, which keeps method and content.
+///
+/// Whether it came over TLS is asked of the connection; without the feature `tls` none did. Behind a proxy that ends
+/// TLS every request comes without, and this would send clients in a circle. A request without a host, with one that
+/// is malformed, or without a path is answered 400.
+///
+/// ```
+/// use stoop_web::{HttpsRedirect, Router, get};
+///
+/// let redirect = HttpsRedirect::new().port(8443).except("/.well-known/acme-challenge/");
+/// let app = Router::new().route("/", get(|| "secure")).layer(redirect).build()?;
+/// # Ok::<(), stoop_web::RouterError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct HttpsRedirect {
+    port: Option<u16>,
+    except: Vec<String>,
+}
+
+impl HttpsRedirect {
+    /// To port 443 of the host that was asked.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// To another port.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = Some(port).filter(|port| *port != 443);
+        self
+    }
+
+    /// Answers paths that begin so without TLS too: certificates are obtained there (RFC 8555 §8.3).
+    pub fn except(mut self, prefix: impl Into<String>) -> Self {
+        self.except.push(prefix.into());
+        self
+    }
+
+    fn elsewhere(&self, request: &Request) -> Response {
+        let authority = request.authority();
+        let host = match authority.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
+            _ => authority,
+        };
+        // What is left of reg-name and IP-literal that could end the host of a URL (RFC 3986 §3.2.2).
+        let is_host =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=[]:".contains(&byte);
+        if !request.path().starts_with('/') || host.is_empty() || !host.bytes().all(is_host) {
+            let why = "400 Bad Request: a Host is needed to go on over https\n";
+            return text(StatusCode::BAD_REQUEST, why);
+        }
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        let query = request.query().map(|query| format!("?{query}")).unwrap_or_default();
+        Redirect::permanent(format!("https://{host}{port}{}{query}", request.path()))
+            .into_response()
+    }
+}
+
+fn is_secure(request: &Request) -> bool {
+    #[cfg(feature = "tls")]
+    return request.connection().is_some_and(|connection| connection.tls().is_some());
+    #[cfg(not(feature = "tls"))]
+    {
+        let _ = request;
+        false
+    }
+}
+
+impl<M: Mode> Middleware<M> for HttpsRedirect {
+    fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
+        let path = request.path();
+        if is_secure(&request) || self.except.iter().any(|prefix| path.starts_with(&**prefix)) {
+            return next.answer(request);
+        }
+        Answer::Now(self.elsewhere(&request))
+    }
+}

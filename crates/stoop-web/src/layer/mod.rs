@@ -1,0 +1,22 @@
+//! Middleware that services have in common.
+
+#[cfg(feature = "auth")]
+mod auth;
+#[cfg(feature = "compression")]
+mod coding;
+#[cfg(feature = "compression")]
+mod compress;
+mod cors;
+#[cfg(feature = "compression")]
+mod decompress;
+mod https;
+mod vary;
+
+#[cfg(feature = "auth")]
+pub use auth::{BasicAuth, BearerAuth, User, same_secret};
+#[cfg(feature = "compression")]
+pub use compress::Compress;
+pub use cors::Cors;
+#[cfg(feature = "compression")]
+pub use decompress::Decompress;
+pub use https::HttpsRedirect;

@@ -1,0 +1,155 @@
+//! What HTTP services on [`stoop`] are made of: a router, arguments of handlers, middleware, sessions.
+//!
+//! It uses the public interface of `stoop` alone. Who needs none of it gives the server a function; who has an axum
+//! application runs that.
+//!
+//! # Your first service
+//!
+//! A [`Router`] has patterns of paths, and for each a [`Route`]: functions by method. What a function takes is made of
+//! the request, and what it returns is the response. [`build`](Router::build) checks all of it.
+//!
+//! ```no_run
+//! use stoop::{Server, StatusCode};
+//! use stoop_web::{Path, Router, get};
+//!
+//! async fn greet(Path(name): Path<String>) -> String {
+//!     format!("Hello, {name}!\n")
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let app = Router::new()
+//!     .route("/", get(|| "Who are you?\n"))
+//!     .route("/{name}", get(greet))
+//!     .fallback(|| (StatusCode::NOT_FOUND, "That is nowhere.\n"))
+//!     .build()?;
+//! let server = Server::listen("127.0.0.1:8080")?;
+//! server.run_blocking(app, |server| println!("listening on {}", server.endpoint()))?;
+//! # Ok(()) }
+//! ```
+//!
+//! A test asks it without a socket, through the real machines of both ends:
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use stoop::Client;
+//! use stoop_web::{Path, Router, get};
+//!
+//! let app = Router::new().route("/{name}", get(|Path(name): Path<String>| name)).build()?;
+//! let client = Client::builder().handler(app).build()?;
+//! assert_eq!(client.get("http://a.test/Ada").await?.text().await?, "Ada");
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+//!
+//! # What a handler takes
+//!
+//! Any number of [`FromHead`], up to ten with the last one, which may read the content ([`FromContent`]). All of them are tried, so that
+//! one answer tells all that is wrong with a request, as text or, where the client would rather have it, as
+//! `application/problem+json`: see [`Rejection`].
+//!
+//! | argument | made of | feature |
+//! |---|---|---|
+//! | [`Path`] | the parameters of the path | |
+//! | [`Query`] | the query | |
+//! | [`State`] | what the router was given, for all workers or for each | |
+//! | [`Extension`], [`Peer`], [`Authority`], [`Pattern`] | what middleware, the connection, the client and the router know of it | |
+//! | [`Method`](stoop::Method), [`Version`](stoop::Version), [`Fields`](stoop::Fields) | the head | |
+//! | [`User`] | the credentials | `auth` |
+//! | [`Cookies`] | the cookies | `cookies` |
+//! | [`Session`] | the session | `sessions` |
+//! | [`LastEventId`] | where a stream of events was broken off | |
+//! | [`Json`], last | JSON | `json` |
+//! | [`Form`], last | a form | |
+//! | [`Multipart`], last | a form with files, as it comes | `multipart` |
+//! | [`Bytes`](bytes::Bytes), `String`, last | the content, whole | |
+//! | [`Request`](stoop::Request), [`Body`](stoop::Body), last | everything | |
+//! | `Result<_, Rejection>` | any of these, for a handler that answers errors itself | |
+//!
+//! # What a handler returns
+//!
+//! What [`IntoResponse`](stoop::IntoResponse) is implemented for: text, bytes, a [`Response`](stoop::Response), a
+//! [`StatusCode`](stoop::StatusCode), `()`, tuples with a status or fields in front, such as
+//! `(StatusCode::CREATED, [("location", "/7")], "made")`, [`Json`], [`Html`], [`Redirect`], [`NoContent`], [`Sse`],
+//! and a `Result` of two of them. [`preferred`] chooses one by Accept.
+//!
+//! # What is around handlers
+//!
+//! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], on a router or on a route. What blocks runs in a
+//! [`BlockingPool`].
+//!
+//! # What it costs
+//!
+//! A route without parameters is found by one look into a table, whatever their number, and a function that is not async
+//! is answered without a future. Beside the same function without a router, a small request takes 3 % more
+//! instructions: `examples/router_cost.rs` measures it. A future is allocated for an async function, and one for
+//! middleware that is one.
+//!
+//! # Limits
+//!
+//! | what | default | beyond it | by |
+//! |---|---|---|---|
+//! | content that an argument reads | 2 MiB | 413 | [`Router::body_bytes_max`], [`Route::body_bytes_max`] |
+//! | time until the response's head | none but the server's | 503 | [`Router::time_limit`], [`Route::time_limit`] |
+//! | names of a query or form | 1,000 | 400 | |
+//! | parts of a form with files, the fields of each | 1,000, 8 KiB | 413, 400 | |
+//! | content once it is decoded | 16 MiB | 413 | [`Decompress::bytes_max`] |
+//! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
+//! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
+//! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |
+//! | parameters of a pattern | 12 | the router is not built | |
+
+#![forbid(unsafe_code)]
+// What ships never prints, exits or reads the environment; crates/clippy.toml lists the ways to.
+#![cfg_attr(
+    not(test),
+    forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
+)]
+
+mod accept;
+mod blocking;
+#[cfg(feature = "cookies")]
+mod cookies;
+mod extract;
+mod layer;
+mod limit;
+#[cfg(feature = "multipart")]
+mod multipart;
+mod respond;
+mod route;
+mod router;
+#[cfg(feature = "sessions")]
+mod session;
+mod sse;
+
+pub use accept::preferred;
+pub use blocking::{BlockingError, BlockingPool};
+#[cfg(feature = "cookies")]
+pub use cookies::{Cookie, CookieKey, Cookies, SameSite};
+pub use extract::{
+    Authority, Extension, Form, FromContent, FromHead, Head, Immediate, IntoEndpoint, Path,
+    Pattern, Peer, Place, Problem, Query, Rejection, State, ViaContent, ViaHead,
+};
+#[cfg(feature = "auth")]
+pub use layer::{BasicAuth, BearerAuth, User, same_secret};
+#[cfg(feature = "compression")]
+pub use layer::{Compress, Decompress};
+pub use layer::{Cors, HttpsRedirect};
+#[cfg(feature = "multipart")]
+pub use multipart::{Multipart, MultipartError, Part};
+#[cfg(feature = "json")]
+pub use respond::Json;
+pub use respond::{Html, NoContent, Redirect};
+pub use route::endpoint::Endpoint;
+pub use route::middleware::{IntoLayer, Middleware, Next};
+pub use route::mode::{Local, Mode, Shared};
+pub use route::states::Needs;
+pub use router::{
+    App, AppHandler, AppKind, LocalRouter, Route, Router, RouterError, RouterProblem,
+    TrailingSlash, any, connect, delete, get, head, on, options, patch, post, put,
+};
+#[cfg(feature = "sessions")]
+pub use session::{
+    MemoryStore, Session, SessionError, SessionId, SessionRecord, SessionStore, Sessions,
+    StoreFuture,
+};
+pub use sse::{Event, EventSender, LastEventId, Sse};

@@ -1,0 +1,127 @@
+//! Functions around endpoints.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use stoop::{Answer, Body, IntoResponse, Request, Response};
+
+use crate::route::endpoint::{Endpoint, Matched};
+use crate::route::mode::{Local, Mode, Shared};
+use crate::route::slot::Slot;
+use crate::route::spans::Spans;
+use crate::route::states::WorkerState;
+
+/// What runs around endpoints: `async fn(Request, Next) -> impl IntoResponse`, or a type with this trait.
+///
+/// A function costs an allocation for its future, on each request that it is around. A type that implements the
+/// trait can do without: what it answers at once, or hands on unchanged, stays [`Answer::Now`].
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use stoop::{Client, Request, Response};
+/// use stoop_web::{Next, Router, get};
+///
+/// async fn stamp(request: Request, next: Next) -> Result<Response, stoop::Error> {
+///     Ok(next.run(request).await.with_field("x-served-by", "falcon")?)
+/// }
+///
+/// let app = Router::new().route("/", get(|| "hi")).layer(stamp).build()?;
+/// let client = Client::builder().handler(app).build()?;
+/// assert_eq!(client.get("http://a.test/").await?.field("x-served-by"), Some(&b"falcon"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no middleware",
+    note = "middleware is an `async fn(Request, Next) -> impl IntoResponse`, the same as a closure, or a type \
+            that implements `stoop_web::Middleware`; that of a `Router` must be `Send + Sync`, and so its future"
+)]
+pub trait Middleware<M: Mode> {
+    /// Answers the request, by [`Next::answer`] or by itself.
+    fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body>;
+}
+
+/// The rest of the chain behind middleware: more of it, and the endpoint.
+pub struct Next<M: Mode = Shared> {
+    slot: Arc<Slot<M>>,
+    state: Arc<WorkerState<M>>,
+    spans: Spans,
+    index: usize,
+}
+
+impl<M: Mode> Next<M> {
+    pub(crate) fn new(slot: &Arc<Slot<M>>, state: &Arc<WorkerState<M>>, spans: &Spans) -> Self {
+        Self { slot: slot.clone(), state: state.clone(), spans: *spans, index: 0 }
+    }
+
+    /// The response of the rest of the chain. The request's path must be the one that came: the parameters of the
+    /// route are parts of it. To change the path, wrap the router's handler.
+    pub async fn run(self, request: Request) -> Response {
+        match self.answer(request) {
+            Answer::Now(response) => response,
+            Answer::Later(future) => future.await,
+        }
+    }
+
+    /// The answer of the rest of the chain, which is there at once if nothing in it waits.
+    pub fn answer(mut self, request: Request) -> Answer<M::Future, Body> {
+        if let Some(middleware) = self.slot.chain.get(self.index) {
+            let middleware = middleware.clone();
+            self.index += 1;
+            return middleware.handle(request, self);
+        }
+        let matched = Matched(self.slot.matched(&self.spans, &*self.state));
+        self.slot.endpoint.call(request, &matched)
+    }
+
+    /// The pattern of the route, such as `/users/{id}`; empty where no route was found.
+    pub fn pattern(&self) -> &str {
+        &self.slot.pattern
+    }
+}
+
+impl<F, W, R> Middleware<Shared> for F
+where
+    F: Fn(Request, Next<Shared>) -> W,
+    W: Future<Output = R> + Send + 'static,
+    R: IntoResponse<Body = Body>,
+{
+    fn handle(
+        &self,
+        request: Request,
+        next: Next<Shared>,
+    ) -> Answer<<Shared as Mode>::Future, Body> {
+        let future = self(request, next);
+        Answer::Later(Box::pin(async move { future.await.into_response() }))
+    }
+}
+
+impl<F, W, R> Middleware<Local> for F
+where
+    F: Fn(Request, Next<Local>) -> W,
+    W: Future<Output = R> + 'static,
+    R: IntoResponse<Body = Body>,
+{
+    fn handle(&self, request: Request, next: Next<Local>) -> Answer<<Local as Mode>::Future, Body> {
+        let future = self(request, next);
+        Answer::Later(Box::pin(async move { future.await.into_response() }))
+    }
+}
+
+/// What can be a layer of a router of that mode: [`Middleware`], which a [`Router`](crate::Router) needs to be
+/// `Send + Sync`.
+pub trait IntoLayer<M: Mode> {
+    #[doc(hidden)]
+    fn into_layer(self) -> Arc<M::Middleware>;
+}
+
+impl<W: Middleware<Shared> + Send + Sync + 'static> IntoLayer<Shared> for W {
+    fn into_layer(self) -> Arc<<Shared as Mode>::Middleware> {
+        Arc::new(self)
+    }
+}
+
+impl<W: Middleware<Local> + 'static> IntoLayer<Local> for W {
+    fn into_layer(self) -> Arc<<Local as Mode>::Middleware> {
+        Arc::new(self)
+    }
+}

@@ -1,0 +1,149 @@
+//! Whether endpoints, middleware and futures can be sent between threads: one implementation for both.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stoop::{Answer, Body, Request, Response};
+
+use crate::route::endpoint::Endpoint;
+use crate::route::middleware::{Middleware, Next};
+
+/// What middleware does before the rest of the chain: it gives the request for it, or the response instead.
+pub(crate) type Before = Pin<Box<dyn Future<Output = Result<Request, Response>> + Send>>;
+
+/// Whether what a router calls can be sent between threads: [`Shared`] or [`Local`]. No other type
+/// implements it.
+pub trait Mode: Sized + sealed::Sealed + 'static {
+    /// The future of a response.
+    type Future: Future<Output = Response> + Unpin + 'static;
+    #[doc(hidden)]
+    type Endpoint: Endpoint<Self> + ?Sized + 'static;
+    #[doc(hidden)]
+    type Middleware: Middleware<Self> + ?Sized + 'static;
+    #[doc(hidden)]
+    type Value: ?Sized + 'static;
+    #[doc(hidden)]
+    type Factory: Fn() -> Arc<Self::Value> + ?Sized + 'static;
+
+    #[doc(hidden)]
+    fn endpoint<E: Endpoint<Self> + Send + Sync + 'static>(endpoint: E) -> Arc<Self::Endpoint>;
+    #[doc(hidden)]
+    fn middleware<W>(middleware: W) -> Arc<Self::Middleware>
+    where
+        W: Middleware<Self> + Send + Sync + 'static;
+    #[doc(hidden)]
+    fn any(value: &Self::Value) -> &dyn Any;
+    #[doc(hidden)]
+    fn then<W>(
+        future: Self::Future,
+        work: impl FnOnce(Response) -> W + Send + 'static,
+    ) -> Self::Future
+    where
+        W: Future<Output = Response> + Send + 'static;
+    #[doc(hidden)]
+    fn later(answer: Answer<Self::Future, Body>) -> Self::Future;
+    #[doc(hidden)]
+    fn after(first: Before, next: Next<Self>) -> Self::Future;
+    #[doc(hidden)]
+    fn within(future: Self::Future, limit: Duration, late: fn() -> Response) -> Self::Future;
+}
+
+/// The mode of a [`Router`](crate::Router) whose handlers and futures are `Send`: it runs under each of the
+/// [`Server`](stoop::Server)'s ways to run.
+pub enum Shared {}
+
+/// The mode of a [`LocalRouter`](crate::LocalRouter), whose handlers and futures need not be `Send`: it runs under
+/// [`Server::run_with`](stoop::Server::run_with), made on each worker, and
+/// [`Server::run_local`](stoop::Server::run_local).
+pub enum Local {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! mode {
+    ($mode:ident, $($send:ident $(+ $sync:ident)?)?) => {
+        impl sealed::Sealed for $mode {}
+
+        impl Mode for $mode {
+            type Future = Pin<Box<dyn Future<Output = Response> $(+ $send)?>>;
+            type Endpoint = dyn Endpoint<Self> $(+ $send $(+ $sync)?)?;
+            type Middleware = dyn Middleware<Self> $(+ $send $(+ $sync)?)?;
+            type Value = dyn Any $(+ $send $(+ $sync)?)?;
+            type Factory = dyn Fn() -> Arc<Self::Value> $(+ $send $(+ $sync)?)?;
+
+            fn endpoint<E>(endpoint: E) -> Arc<Self::Endpoint>
+            where
+                E: Endpoint<Self> + Send + Sync + 'static,
+            {
+                Arc::new(endpoint)
+            }
+
+            fn middleware<W>(middleware: W) -> Arc<Self::Middleware>
+            where
+                W: Middleware<Self> + Send + Sync + 'static,
+            {
+                Arc::new(middleware)
+            }
+
+            fn any(value: &Self::Value) -> &dyn Any {
+                value
+            }
+
+            fn then<W>(
+                future: Self::Future,
+                work: impl FnOnce(Response) -> W + Send + 'static,
+            ) -> Self::Future
+            where
+                W: Future<Output = Response> + Send + 'static,
+            {
+                Box::pin(async move { work(future.await).await })
+            }
+
+            fn later(answer: Answer<Self::Future, Body>) -> Self::Future {
+                match answer {
+                    Answer::Now(response) => Box::pin(std::future::ready(response)),
+                    Answer::Later(future) => future,
+                }
+            }
+
+            fn after(first: Before, next: Next<Self>) -> Self::Future {
+                Box::pin(async move {
+                    match first.await {
+                        Ok(request) => next.run(request).await,
+                        Err(response) => response,
+                    }
+                })
+            }
+
+            fn within(
+                future: Self::Future,
+                limit: Duration,
+                late: fn() -> Response,
+            ) -> Self::Future {
+                Box::pin(async move {
+                    tokio::time::timeout(limit, future).await.unwrap_or_else(|_| late())
+                })
+            }
+        }
+    };
+}
+
+mode!(Shared, Send + Sync);
+mode!(Local,);
+
+/// What becomes of an answer, now or later.
+pub(crate) fn map<M: Mode>(
+    answer: Answer<M::Future, Body>,
+    change: impl FnOnce(Response) -> Response + Send + 'static,
+) -> Answer<M::Future, Body> {
+    match answer {
+        Answer::Now(response) => Answer::Now(change(response)),
+        Answer::Later(future) => {
+            Answer::Later(M::then(future, |response| std::future::ready(change(response))))
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The session of a request, as handlers have it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use stoop::{Body, IntoResponse, Response, StatusCode};
+
+use crate::extract::{FromHead, Head, Place, Problem, Rejection};
+use crate::session::id::SessionId;
+use crate::session::store::SessionRecord;
+
+/// The session of a request: an argument of handlers behind [`Sessions`](crate::Sessions), without which it is 500.
+///
+/// It begins with the first value, and a visitor without one has neither a cookie nor a place in the store. A clone is the
+/// same session. What is changed is kept when the handler has answered, and only then; of two requests at once, the
+/// changes of the one that is answered last.
+#[derive(Clone)]
+pub struct Session(Arc<Mutex<SessionState>>);
+
+/// What has become of a session.
+pub(super) struct SessionState {
+    /// By which it came, if it was there.
+    pub(super) id: Option<SessionId>,
+    pub(super) record: SessionRecord,
+    pub(super) is_changed: bool,
+    /// It gets another id.
+    pub(super) is_renewed: bool,
+    bytes_max: usize,
+}
+
+/// Why a value cannot be kept in a session, or not be read as the type that is asked for. As an answer it is 500.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// It is no JSON, or not that of the type.
+    Value(String),
+    /// The session would have more bytes than that: see [`Sessions::bytes_max`](crate::Sessions::bytes_max).
+    TooLarge(usize),
+}
+
+impl Session {
+    pub(super) fn new(id: Option<SessionId>, record: SessionRecord, bytes_max: usize) -> Self {
+        let (is_changed, is_renewed) = (false, false);
+        Self(Arc::new(Mutex::new(SessionState { id, record, is_changed, is_renewed, bytes_max })))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of that name.
+    ///
+    /// # Errors
+    /// If it is not one of the type `T`.
+    pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, SessionError> {
+        let state = self.state();
+        let Some(value) = state.record.get(name) else { return Ok(None) };
+        T::deserialize(value).map(Some).map_err(|error| SessionError::Value(error.to_string()))
+    }
+
+    /// Keeps a value by that name.
+    ///
+    /// # Errors
+    /// If it cannot be JSON, or the session becomes too large: then it is as it was.
+    pub fn insert<T: Serialize>(
+        &self,
+        name: impl Into<String>,
+        value: T,
+    ) -> Result<(), SessionError> {
+        let value = serde_json::to_value(value);
+        let value = value.map_err(|error| SessionError::Value(error.to_string()))?;
+        let (mut state, name) = (self.state(), name.into());
+        let before = state.record.insert(name.clone(), value);
+        let bytes_max = state.bytes_max;
+        if serde_json::to_vec(&state.record).is_ok_and(|bytes| bytes.len() <= bytes_max) {
+            state.is_changed = true;
+            return Ok(());
+        }
+        match before {
+            Some(before) => state.record.insert(name, before),
+            None => state.record.remove(&name),
+        };
+        Err(SessionError::TooLarge(bytes_max))
+    }
+
+    /// Forgets the value of that name.
+    pub fn remove(&self, name: &str) {
+        let mut state = self.state();
+        state.is_changed |= state.record.remove(name).is_some();
+    }
+
+    /// Gives the session another id, and forgets the one before. Do it whenever a visitor logs in: an id that was there
+    /// before may be one that another has given them (session fixation).
+    pub fn renew(&self) {
+        let mut state = self.state();
+        (state.is_changed, state.is_renewed) = (true, true);
+    }
+
+    /// Forgets everything, in the store too, and takes the cookie away: the visitor logs out.
+    pub fn end(&self) {
+        let mut state = self.state();
+        state.record.clear();
+        state.is_changed = true;
+    }
+
+    /// Whether there is no value in it.
+    pub fn is_empty(&self) -> bool {
+        self.state().record.is_empty()
+    }
+}
+
+impl FromHead for Session {
+    fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
+        head.request().extensions().get::<Self>().cloned().ok_or_else(|| {
+            let problem = Problem::new(Place::Service, "", "there are no sessions here");
+            Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, problem)
+        })
+    }
+}
+
+/// Without its values.
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session({} values)", self.state().record.len())
+    }
+}
+
+impl fmt::Display for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(why) => write!(f, "a value of the session: {why}"),
+            Self::TooLarge(max) => write!(f, "the session would have more than {max} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for SessionError {}
+
+impl IntoResponse for SessionError {
+    type Body = Body;
+    fn into_response(self) -> Response {
+        Response::from_status(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}

@@ -1,0 +1,197 @@
+//! Sessions as middleware.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stoop::{Answer, Body, BoxError, Request, Response, StatusCode};
+
+use crate::cookies::{Cookie, SameSite, received};
+use crate::route::middleware::{Middleware, Next};
+use crate::route::mode::Mode;
+use crate::session::handle::Session;
+use crate::session::id::SessionId;
+use crate::session::store::{SessionRecord, SessionStore};
+
+/// How long a session without requests lives: as Java's servlets and Django's admins are often set, between the 30 minutes
+/// of a bank and the weeks of a forum.
+const LIFETIME: Duration = Duration::from_secs(2 * 3600);
+
+/// Bytes of JSON that the values of one session may have: some hundred values, and a store of 10,000 stays below
+/// 160 MB.
+const BYTES_MAX: usize = 16 * 1024;
+
+/// Gives requests a [`Session`], found by a cookie.
+///
+/// The cookie is `Secure`, `HttpOnly` and `SameSite=Lax`, lives as long as the browser does, and has an id alone. An id that
+/// the store does not know is none: the session begins with a new one.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use stoop::Client;
+/// use stoop_web::{MemoryStore, Router, Session, SessionError, Sessions, get, post};
+///
+/// async fn log_in(session: Session) -> Result<(), SessionError> {
+///     session.renew();
+///     session.insert("user", "ada")
+/// }
+/// async fn who(session: Session) -> Result<String, SessionError> {
+///     Ok(session.get("user")?.unwrap_or_else(|| "a stranger".to_owned()))
+/// }
+///
+/// let app = Router::new()
+///     .route("/log-in", post(log_in))
+///     .route("/log-out", post(async |session: Session| session.end()))
+///     .route("/", get(who))
+///     .layer(Sessions::new(MemoryStore::new(10_000)))
+///     .build()?;
+/// let client = Client::builder().handler(app).build()?;
+/// assert_eq!(client.get("http://a.test/").await?.text().await?, "a stranger");
+/// let response = client.post("http://a.test/log-in").await?;
+/// let cookie = String::from_utf8(response.field("set-cookie").unwrap().to_vec())?;
+/// let cookie = cookie.split(';').next().unwrap();
+/// let response = client.get("http://a.test/").header("cookie", cookie).await?;
+/// assert_eq!(response.text().await?, "ada");
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Sessions(Arc<Settings>);
+
+#[derive(Clone)]
+struct Settings {
+    store: Arc<dyn SessionStore>,
+    name: String,
+    lifetime: Duration,
+    bytes_max: usize,
+    is_secure: bool,
+    same_site: SameSite,
+}
+
+impl Sessions {
+    /// Sessions in that store.
+    pub fn new(store: impl SessionStore) -> Self {
+        Self(Arc::new(Settings {
+            store: Arc::new(store),
+            name: "session".to_owned(),
+            lifetime: LIFETIME,
+            bytes_max: BYTES_MAX,
+            is_secure: true,
+            same_site: SameSite::Lax,
+        }))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    /// The cookie's name: `session` by default.
+    pub fn name(self, name: impl Into<String>) -> Self {
+        self.with(|settings| settings.name = name.into())
+    }
+
+    /// How long a session without requests lives: two hours by default. Each request begins it anew.
+    pub fn lifetime(self, lifetime: Duration) -> Self {
+        self.with(|settings| settings.lifetime = lifetime)
+    }
+
+    /// Bytes that the values of a session may have, as JSON: 16 KiB by default.
+    pub fn bytes_max(self, bytes: usize) -> Self {
+        self.with(|settings| settings.bytes_max = bytes)
+    }
+
+    /// Whether the cookie is sent over https alone: by default.
+    pub fn secure(self, is_secure: bool) -> Self {
+        self.with(|settings| settings.is_secure = is_secure)
+    }
+
+    /// To which requests from other sites the cookie is sent: by default [`SameSite::Lax`].
+    pub fn same_site(self, same_site: SameSite) -> Self {
+        self.with(|settings| settings.same_site = same_site)
+    }
+}
+
+impl Settings {
+    fn cookie(&self, id: &SessionId) -> Cookie {
+        let cookie = Cookie::new(&*self.name, id.as_str());
+        cookie.secure(self.is_secure).same_site(self.same_site)
+    }
+
+    /// Keeps what has become of a session, and tells the client by which id.
+    async fn keep(&self, session: &Session, response: Response) -> Result<Response, BoxError> {
+        let (id, record, is_changed, is_renewed) = {
+            let state = session.state();
+            (state.id.clone(), state.record.clone(), state.is_changed, state.is_renewed)
+        };
+        match id {
+            Some(id) if record.is_empty() && is_changed => {
+                self.store.delete(&id).await?;
+                let removal = self.cookie(&id).max_age(Duration::ZERO);
+                Ok(removal.set_on(response))
+            }
+            // A request that changes nothing must not undo what another one changes meanwhile.
+            Some(id) if !is_changed => {
+                self.store.touch(&id, self.lifetime).await?;
+                Ok(response)
+            }
+            Some(id) if !is_renewed => {
+                // Another request may have ended the session, or given it another id: it stays ended.
+                if self.store.load(&id).await?.is_some() {
+                    self.store.save(&id, record, self.lifetime).await?;
+                }
+                Ok(response)
+            }
+            None if record.is_empty() => Ok(response),
+            before => {
+                if let Some(before) = before {
+                    self.store.delete(&before).await?;
+                }
+                let id = SessionId::generate().ok_or("the system gives no random numbers")?;
+                self.store.save(&id, record, self.lifetime).await?;
+                Ok(self.cookie(&id).set_on(response))
+            }
+        }
+    }
+
+    /// The session of an id that a client sent.
+    async fn load(&self, id: SessionId) -> Result<Session, BoxError> {
+        let found = self.store.load(&id).await?;
+        Ok(match found {
+            Some(record) => Session::new(Some(id), record, self.bytes_max),
+            // An id that is not known is not taken over: its sender may have thought it out for others.
+            None => Session::new(None, SessionRecord::new(), self.bytes_max),
+        })
+    }
+}
+
+fn failed(_: BoxError) -> Response {
+    Response::from_status(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+impl<M: Mode> Middleware<M> for Sessions {
+    fn handle(&self, mut request: Request, next: Next<M>) -> Answer<M::Future, Body> {
+        let settings = self.0.clone();
+        let sent = received(request.fields());
+        let mut ids = sent.iter().filter(|(name, _)| *name == settings.name);
+        let Some(id) = ids.find_map(|(_, value)| SessionId::parse(value)) else {
+            let session = Session::new(None, SessionRecord::new(), settings.bytes_max);
+            request.extensions_mut().insert(session.clone());
+            let finish = async move |response| {
+                settings.keep(&session, response).await.unwrap_or_else(failed)
+            };
+            return Answer::Later(M::then(M::later(next.answer(request)), finish));
+        };
+        let slot = Arc::new(std::sync::OnceLock::new());
+        let (loaded, before) = (slot.clone(), settings.clone());
+        let first = Box::pin(async move {
+            let session = before.load(id).await.map_err(failed)?;
+            request.extensions_mut().insert(session.clone());
+            let _ = loaded.set(session);
+            Ok(request)
+        });
+        let finish = async move |response| match slot.get() {
+            Some(session) => settings.keep(session, response).await.unwrap_or_else(failed),
+            None => response,
+        };
+        Answer::Later(M::then(M::after(first, next), finish))
+    }
+}

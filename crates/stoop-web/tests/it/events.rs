@@ -1,0 +1,88 @@
+//! Streams of server-sent events.
+
+use std::time::Duration;
+
+use stoop_web::{Event, EventSender, LastEventId, Router, Sse, get};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::kit::{client, field};
+
+/// A client of a stream of events, and what the handler gets of each.
+fn stream(
+    heartbeat: Option<Duration>,
+) -> (stoop::Client, mpsc::UnboundedReceiver<(EventSender, Option<String>)>) {
+    let (senders, received) = mpsc::unbounded_channel();
+    let events = move |LastEventId(last): LastEventId| {
+        let (sender, events) = Sse::channel(4);
+        senders.send((sender, last)).unwrap();
+        events.heartbeat(heartbeat)
+    };
+    (client(Router::new().route("/", get(events))), received)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_stream_sends_a_comment_and_an_event_defers_it() {
+    let (client, mut senders) = stream(Some(Duration::from_secs(15)));
+    let response = client.get("http://a.test/").await.unwrap();
+    for (name, value) in [
+        ("content-type", "text/event-stream"),
+        ("cache-control", "no-store"),
+        ("x-accel-buffering", "no"),
+    ] {
+        assert_eq!(field(&response, name), value);
+    }
+    let (sender, _) = senders.recv().await.unwrap();
+    let mut body = response.into_body();
+    let begin = Instant::now();
+    let mut next = async || {
+        let piece = body.chunk().await.unwrap().unwrap();
+        (begin.elapsed().as_secs(), String::from_utf8(piece.to_vec()).unwrap())
+    };
+    assert_eq!(next().await, (15, ":\n\n".to_owned()));
+    assert_eq!(next().await, (30, ":\n\n".to_owned()));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    sender.send(Event::data("a").id("1")).await.unwrap();
+    sender.send(Event::data("b")).await.unwrap();
+    let mut text = String::new();
+    while text.len() < 24 {
+        let (at, piece) = next().await;
+        assert_eq!(at, 40);
+        text += &piece;
+    }
+    assert_eq!(text, "data: a\nid: 1\n\ndata: b\n\n");
+    assert_eq!(next().await, (55, ":\n\n".to_owned()));
+    drop(sender);
+    assert!(body.chunk().await.unwrap().is_none(), "it is complete");
+}
+
+#[tokio::test]
+async fn a_client_that_connects_again_says_what_it_has_read() {
+    let (client, mut senders) = stream(None);
+    let mut events = client.get("http://a.test/").events();
+    let read = tokio::spawn(async move {
+        let first = events.next().await.unwrap().unwrap();
+        let second = events.next().await.unwrap().unwrap();
+        (first.data, second.data)
+    });
+    let (sender, last) = senders.recv().await.unwrap();
+    assert_eq!(last, None);
+    let first = Event::data("x\ny").id("7").retry(Duration::from_millis(100));
+    sender.send(first).await.unwrap();
+    drop(sender);
+    let (sender, last) = senders.recv().await.unwrap();
+    assert_eq!(last.as_deref(), Some("7"));
+    sender.send(Event::data("z")).await.unwrap();
+    assert_eq!(read.await.unwrap(), ("x\ny".to_owned(), "z".to_owned()));
+}
+
+#[tokio::test]
+async fn a_sender_learns_that_its_client_is_gone() {
+    let (client, mut senders) = stream(None);
+    let response = client.get("http://a.test/").await.unwrap();
+    let (sender, _) = senders.recv().await.unwrap();
+    assert!(sender.try_send(Event::comment("still here")));
+    drop(response);
+    sender.closed().await;
+    assert!(sender.send(Event::data("a")).await.is_err() && !sender.try_send(Event::data("a")));
+}

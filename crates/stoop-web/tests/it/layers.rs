@@ -1,0 +1,415 @@
+//! Middleware that services have in common.
+
+use std::time::Duration;
+
+use stoop::body::ContentCoding;
+use stoop::{Body, Client, Method, Request, Response, StatusCode};
+use stoop_web::{
+    BasicAuth, BearerAuth, Compress, Cors, Decompress, HttpsRedirect, Router, User, get, post,
+};
+
+use crate::kit::{client, field, text};
+
+async fn send(client: &Client, method: &str, target: &str, fields: &[(&str, &str)]) -> Response {
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    let mut request = Request::new(method, &format!("http://a.test{target}")).unwrap();
+    for (name, value) in fields {
+        request = request.with_field(name, value).unwrap();
+    }
+    client.send(request).await.unwrap()
+}
+
+mod cors {
+    use super::{Cors, Duration, Method, Router, client, field, get, send};
+
+    const APP: &str = "https://app.test";
+
+    fn listed() -> Cors {
+        Cors::origins([APP])
+            .methods([Method::PUT])
+            .headers(["x-a", "x-b"])
+            .expose(["x-c"])
+            .credentials()
+            .max_age(Duration::from_secs(60))
+    }
+
+    fn router(cors: Cors) -> stoop::Client {
+        client(Router::new().route("/", get(|| "content")).layer(cors))
+    }
+
+    /// Fetch standard §3.2.2, §3.3.
+    #[tokio::test]
+    async fn a_preflight_is_answered_without_the_handler() {
+        let client = router(listed());
+        let asked = [
+            ("origin", APP),
+            ("access-control-request-method", "PUT"),
+            ("access-control-request-headers", "x-a"),
+        ];
+        let response = send(&client, "OPTIONS", "/", &asked).await;
+        assert_eq!(response.status(), 204);
+        for (name, value) in [
+            ("access-control-allow-origin", APP),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-allow-methods", "GET, HEAD, POST, PUT"),
+            ("access-control-allow-headers", "x-a, x-b"),
+            ("access-control-max-age", "60"),
+            ("access-control-expose-headers", ""),
+            ("allow", ""),
+        ] {
+            assert_eq!(field(&response, name), value, "{name}");
+        }
+        for name in ["origin", "access-control-request-method", "access-control-request-headers"] {
+            assert!(response.fields().lists("vary", name), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_origin_that_may_not_gets_no_permission() {
+        let client = router(listed());
+        for origin in
+            ["https://app.test.evil.test", "https://APP.test", "http://app.test", "null", ""]
+        {
+            let asked = [("origin", origin), ("access-control-request-method", "PUT")];
+            for method in ["OPTIONS", "GET"] {
+                let response = send(&client, method, "/", &asked).await;
+                let fields = response.fields().iter();
+                let permissions = fields.filter(|field| field.name().starts_with("access-control"));
+                assert_eq!(permissions.count(), 0, "{method} {origin}");
+                assert!(response.fields().lists("vary", "origin"), "{method} {origin}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn other_requests_are_answered_and_readable_by_the_origin() {
+        let client = router(listed());
+        let response = send(&client, "GET", "/", &[("origin", APP)]).await;
+        assert_eq!(field(&response, "access-control-allow-origin"), APP);
+        assert_eq!(field(&response, "access-control-expose-headers"), "x-c");
+        assert_eq!(response.text().await.unwrap(), "content");
+        // Errors too, or a page could not tell them from a network that is down.
+        let response = send(&client, "GET", "/none", &[("origin", APP)]).await;
+        assert_eq!(
+            (response.status().as_u16(), field(&response, "access-control-allow-origin")),
+            (404, APP)
+        );
+        // Without Origin too: a cache must not give this answer to a page.
+        let response = send(&client, "GET", "/", &[]).await;
+        assert_eq!(
+            (field(&response, "vary"), field(&response, "access-control-allow-origin")),
+            ("origin", "")
+        );
+        // An OPTIONS that is no preflight is an OPTIONS.
+        let response = send(&client, "OPTIONS", "/", &[("origin", APP)]).await;
+        assert_eq!(field(&response, "allow"), "GET, HEAD, OPTIONS");
+    }
+
+    #[tokio::test]
+    async fn all_origins_are_a_star_which_does_not_vary() {
+        let client = router(Cors::any_origin().any_method().any_header());
+        let asked = [
+            ("origin", "https://x.test"),
+            ("access-control-request-method", "REPORT"),
+            ("access-control-request-headers", "x-any, x-thing"),
+        ];
+        let response = send(&client, "OPTIONS", "/", &asked).await;
+        assert_eq!(field(&response, "access-control-allow-origin"), "*");
+        assert_eq!(field(&response, "access-control-allow-methods"), "REPORT");
+        assert_eq!(field(&response, "access-control-allow-headers"), "x-any, x-thing");
+        let response = send(&client, "GET", "/", &[]).await;
+        assert_eq!(
+            (field(&response, "vary"), field(&response, "access-control-allow-origin")),
+            ("", "*")
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "credentials need a list of origins")]
+    fn all_origins_never_have_credentials() {
+        let _ = Cors::any_origin().credentials();
+    }
+}
+
+mod auth {
+    use super::{BasicAuth, BearerAuth, Router, User, client, field, get, send, text};
+
+    /// RFC 7617 §2.
+    #[tokio::test]
+    async fn basic_credentials_are_a_name_and_a_password() {
+        let auth =
+            BasicAuth::new("a \"b\"").user("Aladdin", "open sesame").user("test", "123\u{a3}");
+        let auth = auth.check(|name, password| name == "by" && password == "a:b");
+        let client = client(Router::new().route("/", get(|User(name): User| name)).layer(auth));
+        for (credentials, name) in [
+            ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", Some("Aladdin")),
+            ("bAsIc  QWxhZGRpbjpvcGVuIHNlc2FtZQ==", Some("Aladdin")),
+            ("Basic dGVzdDoxMjPCow==", Some("test")),
+            ("Basic Ynk6YTpi", Some("by")),
+            // Another user's password, no colon, no Base64, no UTF-8, another scheme.
+            ("Basic dGVzdDpvcGVuIHNlc2FtZQ==", None),
+            ("Basic QWxhZGRpbg==", None),
+            ("Basic ???", None),
+            ("Basic dGVzdDoxMjOj", None),
+            ("Basic", None),
+            ("Bearer QWxhZGRpbjpvcGVuIHNlc2FtZQ==", None),
+        ] {
+            let response = send(&client, "GET", "/", &[("authorization", credentials)]).await;
+            let challenge = field(&response, "www-authenticate").to_owned();
+            match name {
+                Some(name) => assert_eq!(text(response).await, (200, name.to_owned())),
+                None => {
+                    assert_eq!(response.status(), 401, "{credentials}");
+                    assert_eq!(challenge, r#"Basic realm="a \"b\"", charset="UTF-8""#);
+                }
+            }
+        }
+        let good = ("authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(send(&client, "GET", "/", &[good, good]).await.status(), 401);
+        assert_eq!(
+            send(&client, "GET", "/none", &[]).await.status(),
+            401,
+            "nor is it told what there is"
+        );
+    }
+
+    /// RFC 6750 §2.1, §3.
+    #[tokio::test]
+    async fn bearer_credentials_are_a_token() {
+        let auth = BearerAuth::new("api").token("ada", "abc").token("bob", "def");
+        let auth = auth.check(|token| token.strip_prefix("by-").map(str::to_owned));
+        let client = client(Router::new().route("/", get(|User(name): User| name)).layer(auth));
+        for (fields, status, told) in [
+            (&[("authorization", "Bearer abc")][..], 200, "ada"),
+            (&[("authorization", "bearer def")], 200, "bob"),
+            (&[("authorization", "Bearer by-me")], 200, "me"),
+            (
+                &[("authorization", "Bearer abcd")],
+                401,
+                r#"Bearer realm="api", error="invalid_token""#,
+            ),
+            (&[], 401, r#"Bearer realm="api""#),
+        ] {
+            let response = send(&client, "GET", "/", fields).await;
+            let challenge = field(&response, "www-authenticate").to_owned();
+            let (answered, content) = text(response).await;
+            assert_eq!(
+                (answered, if status == 200 { content } else { challenge }),
+                (status, told.to_owned())
+            );
+        }
+    }
+}
+
+mod https {
+    use super::{HttpsRedirect, Router, client, field, get, send};
+
+    #[tokio::test]
+    async fn what_came_without_tls_goes_on_over_https() {
+        let router = |redirect: HttpsRedirect| {
+            client(Router::new().route("/ok/x", get(|| "x")).layer(redirect))
+        };
+        let plain = router(HttpsRedirect::new().except("/ok/"));
+        let response = send(&plain, "POST", "/a%20b?c=d", &[]).await;
+        assert_eq!(
+            (response.status().as_u16(), field(&response, "location")),
+            (308, "https://a.test/a%20b?c=d")
+        );
+        assert_eq!(send(&plain, "GET", "/ok/x", &[]).await.status(), 200);
+        let other = router(HttpsRedirect::new().port(8443));
+        let response = send(&other, "GET", "/", &[("host", "b.test:8080")]).await;
+        assert_eq!(field(&response, "location"), "https://b.test:8443/");
+        let response = send(&other, "GET", "/", &[("host", "[::1]:8080")]).await;
+        assert_eq!(field(&response, "location"), "https://[::1]:8443/");
+    }
+}
+
+mod compress {
+    use super::{
+        Body, Client, Compress, ContentCoding, Response, Router, StatusCode, client, field, get,
+        send,
+    };
+
+    fn page() -> String {
+        "a page of text ".repeat(5000)
+    }
+
+    fn router(compress: Compress) -> Client {
+        let with = |name: &'static str, value: &'static str| {
+            get(move || ([(name, value)], Response::from_text(page())))
+        };
+        client(
+            Router::new()
+                .route("/page", get(page))
+                .route("/small", get(|| "x".repeat(1023)))
+                .route("/floor", get(|| "x".repeat(1024)))
+                .route("/empty", get(|| ""))
+                .route("/image", with("content-type", "image/png"))
+                .route("/svg", with("content-type", "image/svg+xml; charset=utf-8"))
+                .route("/coded", with("content-encoding", "gzip"))
+                .route("/range", with("content-range", "bytes 0-1/2"))
+                .route("/fixed", with("cache-control", "public, no-transform"))
+                .route("/strong", with("etag", "\"a\""))
+                .route("/weak", with("etag", "W/\"a\""))
+                .route("/part", get(|| (StatusCode::PARTIAL_CONTENT, page())))
+                .layer(compress),
+        )
+    }
+
+    async fn ask(client: &Client, method: &str, target: &str, accepted: &str) -> Response {
+        send(client, method, target, &[("accept-encoding", accepted)]).await
+    }
+
+    #[tokio::test]
+    async fn content_comes_in_the_coding_that_the_client_wants() {
+        let client = router(Compress::new());
+        for (accepted, coding) in [
+            ("gzip", Some(ContentCoding::Gzip)),
+            ("br", Some(ContentCoding::Brotli)),
+            ("zstd", Some(ContentCoding::Zstd)),
+            ("gzip, deflate, br, zstd", Some(ContentCoding::Zstd)),
+            ("deflate", None),
+            ("gzip;q=0.5, identity", None),
+            ("", None),
+        ] {
+            let response = ask(&client, "GET", "/page", accepted).await;
+            let body = response.fields().clone();
+            assert!(body.lists("vary", "accept-encoding"), "{accepted}");
+            assert_eq!(
+                field(&response, "content-encoding"),
+                coding.map_or("", ContentCoding::as_str),
+                "{accepted}"
+            );
+            let content = response.into_body().bytes(1 << 20).await.unwrap();
+            let codings: Vec<_> = coding.into_iter().collect();
+            assert!(coding.is_none() || content.len() < 1000, "{accepted}: {}", content.len());
+            let decoded =
+                Body::from(content).decoded(&codings, 1 << 20, 1 << 20).bytes(1 << 20).await;
+            assert_eq!(decoded.unwrap(), page(), "{accepted}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_small_coded_or_a_part_stays_as_it_is() {
+        let client = router(Compress::new());
+        for (target, coding, varies) in [
+            ("/small", "", false),
+            ("/floor", "br", true),
+            ("/empty", "", false),
+            ("/image", "", false),
+            ("/svg", "br", true),
+            ("/coded", "gzip", false),
+            ("/range", "", false),
+            ("/fixed", "", false),
+            ("/part", "", false),
+            ("/none", "", false),
+        ] {
+            let response = ask(&client, "GET", target, "br").await;
+            assert_eq!(field(&response, "content-encoding"), coding, "{target}");
+            assert_eq!(response.fields().contains("vary"), varies, "{target}");
+        }
+    }
+
+    /// RFC 9110 §8.8.1, §9.3.2.
+    #[tokio::test]
+    async fn a_strong_etag_becomes_weak_and_a_head_says_what_a_get_would() {
+        let client = router(Compress::new());
+        for target in ["/strong", "/weak"] {
+            for method in ["GET", "HEAD"] {
+                let response = ask(&client, method, target, "gzip").await;
+                assert_eq!(field(&response, "etag"), "W/\"a\"", "{target}");
+                assert_eq!(field(&response, "content-encoding"), "gzip", "{method} {target}");
+                assert_eq!(field(&response, "content-length"), "", "{method} {target}");
+            }
+        }
+        assert_eq!(field(&ask(&client, "GET", "/strong", "").await, "etag"), "\"a\"");
+    }
+
+    /// RFC 9110 §12.5.3: `identity;q=0` is a wish too.
+    #[tokio::test]
+    async fn a_client_may_refuse_content_without_a_coding() {
+        let client = router(Compress::new().codings([ContentCoding::Gzip]));
+        let response = ask(&client, "GET", "/small", "gzip, identity;q=0").await;
+        assert_eq!(field(&response, "content-encoding"), "gzip");
+        let response = ask(&client, "GET", "/page", "br, *;q=0").await;
+        assert_eq!(
+            (response.status().as_u16(), field(&response, "vary")),
+            (406, "accept-encoding")
+        );
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_sent_whenever_it_pauses() {
+        let (sender, receiver) = tokio::sync::mpsc::channel::<Body>(1);
+        let receiver = std::sync::Arc::new(tokio::sync::Mutex::new(receiver));
+        let stream = move || {
+            let receiver = receiver.clone();
+            async move {
+                let body = receiver.lock().await.recv().await.unwrap();
+                ([("content-type", "text/event-stream")], Response::new(body))
+            }
+        };
+        let client = client(Router::new().route("/", get(stream)).layer(Compress::new()));
+        let (pieces, body) = Body::channel(1);
+        sender.send(body).await.unwrap();
+        let response = ask(&client, "GET", "/", "gzip").await;
+        assert_eq!(field(&response, "content-encoding"), "gzip");
+        let mut body = response.into_body().decoded(&[ContentCoding::Gzip], 1000, 1000);
+        for event in ["data: 1\n\n", "data: 2\n\n"] {
+            pieces.send(event).await.unwrap();
+            assert_eq!(body.chunk().await.unwrap().unwrap(), event);
+        }
+    }
+}
+
+mod decompress {
+    use super::{
+        Body, Client, ContentCoding, Decompress, Request, Response, Router, client, field, post,
+        text,
+    };
+
+    fn router(decompress: Decompress) -> Client {
+        let echo = post(async |text: String| text);
+        let limited = post(async |text: String| text).body_bytes_max(10);
+        client(Router::new().route("/", echo).route("/limited", limited).layer(decompress))
+    }
+
+    async fn send(client: &Client, target: &str, coding: &str, body: Body) -> Response {
+        let request = Request::post(&format!("http://a.test{target}"), body).unwrap();
+        client.send(request.with_field("content-encoding", coding).unwrap()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn content_is_decoded_by_all_its_codings() {
+        let client = router(Decompress::new());
+        for (coding, codings) in [
+            ("gzip", &[ContentCoding::Gzip][..]),
+            ("BR", &[ContentCoding::Brotli]),
+            ("deflate", &[ContentCoding::Deflate]),
+            ("gzip, zstd", &[ContentCoding::Gzip, ContentCoding::Zstd]),
+            ("identity", &[]),
+        ] {
+            let body =
+                codings.iter().fold(Body::from("falcon"), |body, coding| body.encoded(*coding));
+            let response = send(&client, "/", coding, body).await;
+            assert_eq!(text(response).await, (200, "falcon".to_owned()), "{coding}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_decoded_is_refused() {
+        let client = router(Decompress::new().bytes_max(100));
+        for coding in ["compress", "gzip, x", "gzip, gzip, gzip, gzip"] {
+            let response = send(&client, "/", coding, "x".into()).await;
+            let accepted = field(&response, "accept-encoding").to_owned();
+            assert_eq!((response.status().as_u16(), &*accepted), (415, "gzip, deflate, br, zstd"));
+        }
+        assert_eq!(send(&client, "/", "gzip", "no gzip".into()).await.status(), 400);
+        for (length, target, status) in
+            [(100, "/", 200), (101, "/", 413), (10, "/limited", 200), (11, "/limited", 413)]
+        {
+            let body = Body::from("x".repeat(length)).encoded(ContentCoding::Gzip);
+            assert_eq!(send(&client, target, "gzip", body).await.status(), status, "{length}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What a service does with requests, over the real machines of both ends and without a socket.
+
+#[cfg(feature = "json")]
+mod arguments;
+mod events;
+#[cfg(feature = "multipart")]
+mod forms;
+mod kit;
+#[cfg(all(feature = "auth", feature = "compression"))]
+mod layers;
+mod routing;
+#[cfg(feature = "sessions")]
+mod sessions;

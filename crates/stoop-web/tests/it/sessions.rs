@@ -1,0 +1,179 @@
+//! Sessions over cookies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use stoop::{Client, Request, Response};
+use stoop_web::{
+    MemoryStore, Query, Router, Session, SessionError, SessionId, SessionRecord, SessionStore,
+    Sessions, StoreFuture, get, post,
+};
+
+use crate::kit::{client, field};
+
+fn service(sessions: Sessions) -> Client {
+    async fn log_in(session: Session) -> Result<(), SessionError> {
+        session.renew();
+        session.insert("user", "ada")
+    }
+    let router = Router::new()
+        .route("/in", post(log_in))
+        .route("/visit", post(|session: Session| session.insert("user", "guest")))
+        .route("/out", post(async |session: Session| session.end()))
+        .route("/large", post(|session: Session| session.insert("large", "x".repeat(100))))
+        .route(
+            "/",
+            get(|session: Session| {
+                session.get::<String>("user").map(|user| user.unwrap_or_default())
+            }),
+        );
+    client(router.layer(sessions))
+}
+
+async fn send(client: &Client, method: &str, target: &str, cookie: &str) -> Response {
+    let method = stoop::Method::from_bytes(method.as_bytes()).unwrap();
+    let request = Request::new(method, &format!("http://a.test{target}")).unwrap();
+    client.send(request.with_field("cookie", cookie).unwrap()).await.unwrap()
+}
+
+/// The name and value of the cookie that a response sets.
+fn cookie(response: &Response) -> String {
+    field(response, "set-cookie").split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_session_begins_with_a_value_and_gets_another_id_at_login() {
+    let client = service(Sessions::new(MemoryStore::new(10)));
+    let stranger = send(&client, "GET", "/", "").await;
+    assert_eq!((stranger.status().as_u16(), field(&stranger, "set-cookie")), (200, ""));
+    let visited = send(&client, "POST", "/visit", "").await;
+    let attributes = field(&visited, "set-cookie").split_once("; ").unwrap().1;
+    assert_eq!(attributes, "Path=/; HttpOnly; Secure; SameSite=Lax");
+    let visitor = cookie(&visited);
+    assert_eq!(send(&client, "GET", "/", &visitor).await.text().await.unwrap(), "guest");
+    let user = cookie(&send(&client, "POST", "/in", &visitor).await);
+    assert!(user.starts_with("session=") && user != visitor);
+    assert_eq!(send(&client, "GET", "/", &user).await.text().await.unwrap(), "ada");
+    assert_eq!(send(&client, "GET", "/", &visitor).await.text().await.unwrap(), "", "it is gone");
+    let out = send(&client, "POST", "/out", &user).await;
+    assert!(field(&out, "set-cookie").contains("Max-Age=0"));
+    assert_eq!(send(&client, "GET", "/", &user).await.text().await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn an_id_that_is_not_known_is_never_taken_over() {
+    let client = service(Sessions::new(MemoryStore::new(10)).name("sid"));
+    let forged = format!("sid={}", "a".repeat(40));
+    for sent in [&*forged, "sid=x", "sid=", "session=a", &format!("sid=x; {forged}")] {
+        let given = cookie(&send(&client, "POST", "/visit", sent).await);
+        assert!(given.starts_with("sid=") && given != forged, "{sent}");
+    }
+    assert_eq!(send(&client, "GET", "/", &forged).await.text().await.unwrap(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_begins_the_lifetime_anew() {
+    let sessions = Sessions::new(MemoryStore::new(10)).lifetime(Duration::from_secs(60));
+    let client = service(sessions);
+    let visitor = cookie(&send(&client, "POST", "/visit", "").await);
+    for (seconds, user) in [(59, "guest"), (59, "guest"), (61, "")] {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        assert_eq!(send(&client, "GET", "/", &visitor).await.text().await.unwrap(), user);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_would_be_too_large_stays_as_it_was() {
+    let client = service(Sessions::new(MemoryStore::new(10)).bytes_max(50));
+    let visitor = cookie(&send(&client, "POST", "/visit", "").await);
+    assert_eq!(send(&client, "POST", "/large", &visitor).await.status(), 500);
+    assert_eq!(send(&client, "GET", "/", &visitor).await.text().await.unwrap(), "guest");
+}
+
+#[tokio::test]
+async fn what_one_request_ends_or_changes_another_does_not_bring_back() {
+    let begun = Arc::new(tokio::sync::Semaphore::new(0));
+    let gate = Arc::new(tokio::sync::Semaphore::new(0));
+    let (begins, held) = (begun.clone(), gate.clone());
+    let slow = move |session: Session, Query(change): Query<Vec<(String, String)>>| {
+        let (begins, held) = (begins.clone(), held.clone());
+        async move {
+            for (name, value) in change {
+                session.insert(name, value).unwrap();
+            }
+            begins.add_permits(1);
+            held.acquire().await.unwrap().forget();
+        }
+    };
+    let read = |session: Session| session.get::<String>("user").map(Option::unwrap_or_default);
+    let router = Router::new()
+        .route("/", get(read))
+        .route("/begin", post(|session: Session| session.insert("user", "guest")))
+        .route("/set", post(|session: Session| session.insert("user", "ada")))
+        .route("/out", post(async |session: Session| session.end()))
+        .route("/slow", get(slow));
+    let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
+    let visitor = cookie(&send(&client, "POST", "/begin", "").await);
+    for (slow, meanwhile, user) in [("/slow", "/set", "ada"), ("/slow?user=eve", "/out", "")] {
+        let (other, sent) = (client.clone(), visitor.clone());
+        let request = tokio::spawn(async move { send(&other, "GET", slow, &sent).await });
+        begun.acquire().await.unwrap().forget();
+        send(&client, "POST", meanwhile, &visitor).await;
+        gate.add_permits(1);
+        assert_eq!(request.await.unwrap().status(), 204);
+        assert_eq!(send(&client, "GET", "/", &visitor).await.text().await.unwrap(), user);
+    }
+}
+
+/// A store that fails when it is told to.
+struct Failing(Arc<AtomicBool>, MemoryStore);
+
+impl Failing {
+    fn check(&self) -> Result<(), stoop::BoxError> {
+        if self.0.load(Ordering::Relaxed) { Err("the database is down".into()) } else { Ok(()) }
+    }
+}
+
+impl SessionStore for Failing {
+    fn load<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<SessionRecord>> {
+        Box::pin(async move {
+            self.check()?;
+            self.1.load(id).await
+        })
+    }
+
+    fn save<'a>(
+        &'a self,
+        id: &'a SessionId,
+        record: SessionRecord,
+        lifetime: Duration,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.check()?;
+            self.1.save(id, record, lifetime).await
+        })
+    }
+
+    fn touch<'a>(&'a self, id: &'a SessionId, lifetime: Duration) -> StoreFuture<'a, ()> {
+        self.1.touch(id, lifetime)
+    }
+
+    fn delete<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, ()> {
+        self.1.delete(id)
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_answered_500_and_its_text_stays_here() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let client = service(Sessions::new(Failing(fails.clone(), MemoryStore::new(10))));
+    let visitor = cookie(&send(&client, "POST", "/visit", "").await);
+    fails.store(true, Ordering::Relaxed);
+    for (method, target, cookie) in [("GET", "/", &*visitor), ("POST", "/visit", "")] {
+        let response = send(&client, method, target, cookie).await;
+        assert_eq!((response.status().as_u16(), field(&response, "set-cookie")), (500, ""));
+        assert_eq!(response.text().await.unwrap(), "");
+    }
+    assert_eq!(send(&client, "GET", "/", "").await.status(), 200, "it is not asked for a stranger");
+}
