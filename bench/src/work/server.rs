@@ -163,10 +163,7 @@ fn subject(options: &ServerOptions, work: &ServerWork, generator: Generator) -> 
         what,
         metrics: METRICS,
         compared: CPU,
-        baselines: match work.request.streams {
-            Some(_) => &["h2o", "hyper", "nginx", "stoop"],
-            None => &["floor", "hyper", "stoop"],
-        },
+        baselines: work.baselines(),
         figures: work.figures(),
         sorted_by: None,
     }

@@ -7,16 +7,11 @@
 use std::io;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
-use axum::response::Response;
-use axum::routing::{get, post};
-use http_body_util::BodyExt;
 use hyper::rt::{Read, Write};
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
-use stoop_bench_peer::{Arguments, HELLO, HTTP1, TextPieces, text};
+use stoop_bench_peer::{Arguments, HTTP1, HTTP2};
 
 fn main() {
     let arguments = Arguments::of_process("axum");
@@ -31,15 +26,11 @@ fn main() {
 }
 
 async fn serve(arguments: Arguments) -> io::Result<()> {
-    let router = Router::new()
-        .route("/", get(async || plain(Bytes::from_static(HELLO))).post(sink))
-        .route("/820", get(async || plain(text(820))))
-        .route("/1m", get(async || plain(text(1 << 20))))
-        .route("/stream", get(async || plain(Body::new(TextPieces::new()))))
-        .route("/sink", post(sink));
-    let service = TowerToHyperService::new(router);
+    let service = TowerToHyperService::new(stoop_bench_axum::router());
+    let is_http2 = arguments.http2;
+    let version = if is_http2 { HTTP2 } else { HTTP1 };
     let acceptor = match &arguments.tls {
-        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key, HTTP1)?),
+        Some((certificate, key)) => Some(stoop_bench_peer::acceptor(certificate, key, version)?),
         None => None,
     };
     let listener = stoop_bench_peer::listen(arguments.listen)?;
@@ -48,12 +39,12 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
         let service = service.clone();
         match acceptor.clone() {
             None => {
-                tokio::spawn(serve_connection(service, TokioIo::new(stream)));
+                tokio::spawn(serve_connection(is_http2, service, TokioIo::new(stream)));
             }
             Some(acceptor) => {
                 tokio::spawn(async move {
                     if let Ok(stream) = acceptor.accept(stream).await {
-                        serve_connection(service, TokioIo::new(stream)).await;
+                        serve_connection(is_http2, service, TokioIo::new(stream)).await;
                     }
                 });
             }
@@ -61,21 +52,13 @@ async fn serve(arguments: Arguments) -> io::Result<()> {
     }
 }
 
-async fn serve_connection<I>(service: TowerToHyperService<Router>, io: I)
+async fn serve_connection<I>(is_http2: bool, service: TowerToHyperService<Router>, io: I)
 where
-    I: Read + Write + Unpin + 'static,
+    I: Read + Write + Unpin + Send + 'static,
 {
     // The load generator counts connections that break.
-    let _ = http1::Builder::new().pipeline_flush(true).serve_connection(io, service).await;
-}
-
-async fn sink(mut content: Body) -> Response {
-    while let Some(Ok(_)) = content.frame().await {}
-    plain(Bytes::from_static(HELLO))
-}
-
-fn plain(content: impl Into<Body>) -> Response {
-    let mut response = Response::new(content.into());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    response
+    let _ = match is_http2 {
+        true => http2::Builder::new(TokioExecutor::new()).serve_connection(io, service).await,
+        false => http1::Builder::new().pipeline_flush(true).serve_connection(io, service).await,
+    };
 }

@@ -1,11 +1,15 @@
 //! The works of `server` and `churn`, each with its figures.
 
+use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
 use crate::load::{Generator, LoadRequest};
 use crate::run_server::ServerMode;
 
 /// The metric by which servers are compared.
 pub(super) const CPU: &str = "cpu_us_per_request";
+
+/// An axum application on stoop.
+const AXUM_STOOP: &str = "axum-stoop";
 
 /// A request that a server answers again and again.
 pub(crate) struct ServerWork {
@@ -15,6 +19,8 @@ pub(crate) struct ServerWork {
     pub(crate) connections: u32,
     pub(crate) load: Generator,
     pub(crate) request: LoadRequest,
+    /// The contender that the limits are for.
+    of: &'static str,
     limits: &'static [(&'static str, Limit)],
 }
 
@@ -43,7 +49,12 @@ const fn work(
     request: LoadRequest,
     limits: &'static [(&'static str, Limit)],
 ) -> ServerWork {
-    ServerWork { name, what, connections, load, request, limits }
+    ServerWork { name, what, connections, load, request, of: STOOP, limits }
+}
+
+/// The same for an application of axum: on stoop, beside axum's own server and axum on hyper.
+const fn axum(work: ServerWork) -> ServerWork {
+    ServerWork { of: AXUM_STOOP, ..work }
 }
 
 /// The request over HTTP/2, with `streams` at once on each connection.
@@ -242,6 +253,30 @@ pub(crate) const WORKS: &[ServerWork] = &[
         h2(8, LoadRequest { path: "/1m", ..GET_TLS }),
         H2,
     ),
+    axum(work(
+        "axum-64",
+        "keep-alive GET of 13 bytes of an axum application",
+        64,
+        Wrk,
+        GET,
+        &[("axum-serve", AtMost(0.92)), ("axum", AtMost(NO_WORSE))],
+    )),
+    axum(work(
+        "axum-pipelined",
+        "GET of 13 bytes of an axum application, 16 deep, five fields each",
+        64,
+        Wrk,
+        LoadRequest { is_pipelined: true, ..GET },
+        &[("axum-serve", AtMost(0.7)), ("axum", AtMost(NO_WORSE))],
+    )),
+    axum(work(
+        "axum-h2-32x32",
+        "GET of 13 bytes of an axum application over HTTP/2",
+        32,
+        H2load,
+        h2(32, GET),
+        &[("axum-serve", AtMost(0.5)), ("axum", AtMost(NO_WORSE))],
+    )),
     work("active-1", ACTIVE, 1, Own, GET, &[]),
     work("active-10", ACTIVE, 10, Own, GET, &[]),
     work("active-100", ACTIVE, 100, Own, GET, &[]),
@@ -264,9 +299,19 @@ const H2_LARGE: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(NO_W
 const H2_MANY: &[(&str, Limit)] = &[("h2o", AtMost(1.0)), ("hyper", AtMost(0.4))];
 
 impl ServerWork {
+    /// Those whose ratios are shown.
+    pub(crate) fn baselines(&self) -> &'static [&'static str] {
+        match self.request.streams {
+            _ if self.of == AXUM_STOOP => &["axum", "axum-serve"],
+            Some(_) => &["h2o", "hyper", "nginx", STOOP],
+            None => &["floor", "hyper", STOOP],
+        }
+    }
+
     /// The contenders by default.
     pub(crate) fn default_contenders(&self) -> &'static [&'static str] {
         match self.request.streams {
+            _ if self.of == AXUM_STOOP => &[AXUM_STOOP, "axum-serve", "axum"],
             Some(_) => &["h2o", "hyper", "nginx"],
             None => &["floor", "hyper", "nginx"],
         }
@@ -293,7 +338,7 @@ impl ServerWork {
     pub(crate) fn figures(&self) -> Vec<Figure> {
         let limits = self.limits.iter();
         let mut figures: Vec<Figure> =
-            limits.map(|&(peer, limit)| Figure::ratio(CPU, "stoop", peer, limit)).collect();
+            limits.map(|&(peer, limit)| Figure::ratio(CPU, self.of, peer, limit)).collect();
         if self.name == "get-64" {
             // A check that the floor is one. In pipelined bursts it counts heads, which is work of its own, so
             // that no contender is compared with it there.
