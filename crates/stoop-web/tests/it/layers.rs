@@ -132,6 +132,12 @@ mod cors {
 }
 
 mod auth {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use stoop_web::BlockingPool;
+
     use super::{BasicAuth, BearerAuth, Router, User, client, field, get, send, text};
 
     /// RFC 7617 §2.
@@ -171,6 +177,59 @@ mod auth {
             401,
             "nor is it told what there is"
         );
+    }
+
+    #[tokio::test]
+    async fn a_slow_check_runs_in_its_pool_once_for_a_user_it_lets_in() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let checked = asked.clone();
+        let check = move |name: &str, password: &str| {
+            checked.fetch_add(1, Relaxed);
+            let thread = std::thread::current();
+            thread.name() == Some("stoop-blocking") && (name, password) == ("test", "123\u{a3}")
+        };
+        let auth = BasicAuth::new("r").user("Aladdin", "open sesame");
+        let auth = auth.check_blocking(BlockingPool::new(1, 0), check);
+        let client = client(Router::new().route("/", get(|User(name): User| name)).layer(auth));
+        let answer = async |credentials: &str| {
+            let response = send(&client, "GET", "/", &[("authorization", credentials)]).await;
+            text(response).await
+        };
+        let aladdin = answer("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==").await;
+        assert_eq!((aladdin, asked.load(Relaxed)), ((200, "Aladdin".to_owned()), 0));
+        for _ in 0..3 {
+            assert_eq!(answer("Basic dGVzdDoxMjPCow==").await, (200, "test".to_owned()));
+        }
+        assert_eq!(asked.load(Relaxed), 1);
+        for n in 2..4 {
+            assert_eq!(answer("Basic dGVzdDpvcGVuIHNlc2FtZQ==").await.0, 401);
+            assert_eq!(asked.load(Relaxed), n, "one that is not let in is checked each time");
+        }
+        assert_eq!(answer("Basic ???").await.0, 401);
+        assert_eq!(asked.load(Relaxed), 3);
+    }
+
+    #[tokio::test]
+    async fn credentials_that_find_the_pool_full_are_answered_503() {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let released = std::sync::Mutex::new(released);
+        let check = move |_: &str, _: &str| {
+            begin.send(()).unwrap();
+            released.lock().unwrap().recv().is_err()
+        };
+        let auth = BasicAuth::new("r").check_blocking(BlockingPool::new(1, 0), check);
+        let client = client(Router::new().route("/", get(|| "in")).layer(auth));
+        let credentials = ("authorization", "Basic dGVzdDoxMjPCow==");
+        let fields = [credentials];
+        let (first, full) = tokio::join!(send(&client, "GET", "/", &fields), async {
+            begun.recv().await.unwrap();
+            let full = send(&client, "GET", "/", &[credentials]).await;
+            drop(release);
+            full
+        });
+        assert_eq!((first.status().as_u16(), full.status().as_u16()), (200, 503));
+        assert_eq!(field(&full, "retry-after"), "1");
     }
 
     /// RFC 6750 §2.1, §3.
