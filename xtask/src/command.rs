@@ -8,6 +8,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{self, ExitStatus, Stdio};
 
+/// How much of a command is printed.
+const SHOWN_CHARS_MAX: usize = 2_000;
+
 /// A command under construction. It displays as it would be typed into a shell.
 #[derive(Clone)]
 pub(crate) struct Command {
@@ -110,8 +113,13 @@ impl Command {
         status.is_ok_and(|status| status.success())
     }
 
-    fn announce(&self) {
-        println!("$ {self}");
+    /// Prints it; of one that fills pages, its beginning.
+    pub(crate) fn announce(&self) {
+        let text = self.to_string();
+        match text.char_indices().nth(SHOWN_CHARS_MAX) {
+            None => println!("$ {text}"),
+            Some((end, _)) => println!("$ {} … ({} arguments)", &text[..end], self.args.len()),
+        }
     }
 
     fn cannot_start(&self, error: &io::Error) -> String {

@@ -1,8 +1,10 @@
-//! The state a process was started with: standard streams that were closed, signals that are ignored.
-//! A program has to know both before it writes lines or handles a signal.
+//! The state a process was started with: standard streams that were closed, signals that are ignored,
+//! descriptors that were handed over. A program has to know the first two before it writes lines or handles a signal.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Whether the signal `number` is ignored, as by `nohup`. A program that handles such a signal all the
 /// same ends although it was started so as not to. False for a number that is no signal.
@@ -30,8 +32,35 @@ pub fn was_closed_at_start(descriptor: u8) -> bool {
     descriptor < 3 && CLOSED.load(Relaxed) & (1 << descriptor) != 0
 }
 
+/// Takes the descriptor `number`, which the process was started with: a socket of a service manager's, or of the
+/// process that this one takes the place of. Programs that are started from here do not inherit it. Each can be taken
+/// once.
+///
+/// # Errors
+/// [`io::ErrorKind::NotFound`] for a number that was no descriptor when the process started, was taken before, or
+/// is one of a standard stream or above 255.
+pub fn take_inherited_descriptor(number: RawFd) -> io::Result<OwnedFd> {
+    let index = usize::try_from(number).ok().filter(|number| *number >= 3);
+    let word = index.and_then(|index| INHERITED.get(index / 64));
+    let (Some(index), Some(word)) = (index, word) else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    let bit = 1 << (index % 64);
+    if word.fetch_and(!bit, Relaxed) & bit == 0 {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    // SAFETY: the descriptor was open before `main`, when nothing in this process owned one but the standard streams, and
+    // its bit, which only one call finds set, is the right to own it.
+    let owned = unsafe { OwnedFd::from_raw_fd(number) };
+    rustix::io::fcntl_setfd(&owned, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(owned)
+}
+
 /// A bit for each standard stream.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// A bit for each further descriptor that the process was started with, and that was not taken.
+static INHERITED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
 /// The function that the system's loader calls before `main`, and so before Rust's runtime.
 // SAFETY: the section is an array of pointers to functions, and this is one: of a function that may
@@ -39,14 +68,17 @@ static CLOSED: AtomicU8 = AtomicU8::new(0);
 #[used]
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
 #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
-static BEFORE_MAIN: extern "C" fn() = note_closed_streams;
+static BEFORE_MAIN: extern "C" fn() = note_descriptors;
 
-extern "C" fn note_closed_streams() {
-    for descriptor in 0..3 {
-        // SAFETY: the call asks for the flags of a number, which need not be a descriptor.
-        if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
-            CLOSED.fetch_or(1 << descriptor, Relaxed);
-        }
+extern "C" fn note_descriptors() {
+    // SAFETY: the call asks for the flags of a number, which need not be a descriptor.
+    let is_open = |descriptor| unsafe { libc::fcntl(descriptor, libc::F_GETFD) } != -1;
+    for descriptor in (0..3).filter(|descriptor| !is_open(*descriptor)) {
+        CLOSED.fetch_or(1 << descriptor, Relaxed);
+    }
+    for (word, first) in INHERITED.iter().zip((0..).step_by(64)) {
+        let open = (0..64).filter(|bit| first + bit >= 3 && is_open(first + bit));
+        word.store(open.fold(0, |bits, bit| bits | 1 << bit), Relaxed);
     }
 }
 
@@ -64,6 +96,43 @@ mod tests {
         assert!(is_signal_ignored(libc::SIGPIPE));
         assert!(!is_signal_ignored(libc::SIGSEGV));
         assert!(!is_signal_ignored(0));
+    }
+
+    /// The variable by which this test tells the process it starts which descriptor it was handed.
+    const HANDED: &str = "STOOP_TEST_HANDED_DESCRIPTOR";
+
+    #[test]
+    fn a_descriptor_that_the_process_was_started_with_is_taken_once() {
+        let name = "process::tests::a_descriptor_that_the_process_was_started_with_is_taken_once";
+        if let Some(number) = std::env::var(HANDED).ok().and_then(|number| number.parse().ok()) {
+            let taken = take_inherited_descriptor(number).unwrap();
+            assert_eq!(io::read_to_string(std::fs::File::from(taken)).unwrap(), "handed\n");
+            assert_eq!(
+                take_inherited_descriptor(number).unwrap_err().kind(),
+                io::ErrorKind::NotFound
+            );
+            return;
+        }
+        for number in [-1, 0, 2, 256, RawFd::MAX] {
+            let error = take_inherited_descriptor(number).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{number}");
+        }
+        for number in ["7", "64", "255"] {
+            let mut shell = Command::new("bash");
+            shell.args(["-c", &format!("exec \"$0\" --exact {name} {number}<<< handed")]);
+            shell.arg(std::env::current_exe().unwrap()).env(HANDED, number);
+            let ran = shell.output().unwrap();
+            assert!(ran.status.success(), "{number}: {ran:?}");
+            assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "{ran:?}");
+        }
+    }
+
+    #[test]
+    fn a_descriptor_that_was_opened_here_is_not_given_away() {
+        use std::os::fd::AsRawFd;
+        let file = std::fs::File::open("Cargo.toml").unwrap();
+        take_inherited_descriptor(file.as_raw_fd()).unwrap_err();
+        assert!(file.metadata().is_ok());
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(crate) struct RunningProgram {
 
 impl RunningProgram {
     pub(crate) fn start(command: &Command) -> Result<Self, String> {
-        println!("$ {command}");
+        command.announce();
         let mut child = command
             .build()
             .stdout(Stdio::piped())
