@@ -24,6 +24,9 @@
 //! # Ok(()) }
 //! ```
 //!
+//! `examples/app` is an application with JSON, server-sent events, a WebSocket, an upload and ranges; the tests open its
+//! page in a browser, over HTTP/1.1 and HTTP/2.
+//!
 //! Extractors, middleware and layers work as they do under `axum::serve`, with these differences:
 //!
 //! - `ConnectInfo<SocketAddr>` is there without `into_make_service_with_connect_info`, which is not used. Over a Unix

@@ -57,6 +57,16 @@ const EXAMPLES: &[Example] = &[
         expect: Expectation::Prints("greet greets"),
     },
     Example {
+        package: "stoop-axum",
+        name: "app",
+        args: &["127.0.0.1:0"],
+        expect: Expectation::Serves(&[
+            (HttpRequest { path: "/", content: None }, "<h1>axum on stoop</h1>"),
+            (HttpRequest { path: "/events", content: None }, "data: event 3"),
+            (HttpRequest { path: "/media/tone.wav", content: None }, "content-length: 16044"),
+        ]),
+    },
+    Example {
         package: "stoop-web",
         name: "router_cost",
         args: &["parameter", "100"],

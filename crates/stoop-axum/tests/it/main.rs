@@ -1,5 +1,6 @@
 //! axum applications on stoop's server, with the clients, extractors and layers that users have.
 
+mod browser;
 mod extractors;
 mod layers;
 mod serving;
@@ -7,6 +8,16 @@ mod upgrades;
 
 use axum::Router;
 use stoop::{Client, Server, ServerHandle, ServerLimits, ServerTls};
+
+/// Reports that a test could not be run, as CONTRIBUTING.md describes.
+fn skip(name: &str, reason: &str) {
+    use std::io::Write;
+    eprintln!("skipped: {name}: {reason}");
+    if let Some(file) = std::env::var_os("STOOP_SKIPS") {
+        let mut file = std::fs::OpenOptions::new().append(true).open(file).expect("the report's");
+        writeln!(file, "{name}: {reason}").expect("the report's");
+    }
+}
 
 /// Serves an application on a port of its own, on the runtime of the test.
 fn listen(app: Router) -> ServerHandle {
