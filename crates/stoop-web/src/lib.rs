@@ -3,6 +3,8 @@
 //! It uses the public interface of `stoop` alone. Who needs none of it gives the server a function; who has an axum
 //! application runs that.
 //!
+//! [`guide`] has pages for those who write services.
+//!
 //! # Your first service
 //!
 //! A [`Router`] has patterns of paths, and for each a [`Route`]: functions by method. What a function takes is made of
@@ -110,6 +112,7 @@ mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
 mod extract;
+pub mod guide;
 mod layer;
 mod limit;
 #[cfg(feature = "multipart")]
@@ -153,3 +156,8 @@ pub use session::{
     StoreFuture,
 };
 pub use sse::{Event, EventSender, LastEventId, Sse};
+
+/// The README's examples are compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -109,8 +109,3 @@ pub use connection_info::ConnectionInfo;
 pub use endpoint::{Address, Endpoint};
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;
-
-/// The README's examples are compiled with the documentation's.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -1,0 +1,12 @@
+//! The guide: pages for those who write services, with examples that are tested.
+//!
+//! It is there for readers, and in no build of a program. An axum application on stoop is what the documentation of
+//! `stoop-axum` is about; the client has a guide of its own, [`stoop::guide`].
+//!
+//! | page | what it is for |
+//! |---|---|
+//! | [`first_service`] | from an empty folder to a JSON API with a test, limits and TLS |
+
+#[doc = include_str!("../docs/first_service.md")]
+#[cfg(all(feature = "compression", feature = "json", feature = "tls"))]
+pub mod first_service {}
