@@ -71,7 +71,8 @@ pub use http::{Method, StatusCode, Version};
 pub use request::{ConnectProtocol, PastRedirect, Request};
 pub use response::{IntoResponse, Response};
 pub use stoop_proto::{
-    Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation, without_password,
+    CloseReason, Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation,
+    without_password,
 };
 pub use timings::Timings;
 
@@ -96,9 +97,12 @@ pub use tls::ClientTls;
 
 // The server.
 pub use handler::{Answer, Handler, IntoHandler};
-pub use limits::{ServerLimits, ServerTime};
+pub use limits::{ServerLimits, ServerTime, SheddingLimits};
 pub use local::LocalServer;
-pub use server::{Binding, ListenError, Server, ServerHandle};
+pub use server::{
+    Binding, ListenError, PauseReason, RefusalReason, ResponseCounts, Server, ServerHandle,
+    ServerStats, ServerTimeout, ServingEvent, ShedReason, TimeoutCounts,
+};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::ServerTls;
 #[cfg(feature = "tower")]

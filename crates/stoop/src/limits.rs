@@ -36,6 +36,15 @@ pub struct ServerLimits {
     /// process may have. At it, accepting pauses and new connections wait in the kernel's queue.
     /// An upgraded connection counts until it is dropped.
     pub connections_max: usize,
+    /// Connections of one address at a time, over all threads; of IPv6, of one network of 64 bits. No limit
+    /// ([`usize::MAX`]): behind one address of a carrier, an office or a proxy there are thousands of clients, so that a
+    /// number which suits all servers does not exist. One that faces browsers directly takes a few hundred: a browser has
+    /// six connections to a host. Beyond it: 429 with `Retry-After: 1`, then closed; at most 64 connections of a
+    /// thread are told so at a time, and further ones, and those of TLS, are closed without a word. Unix sockets have no
+    /// addresses and no such limit.
+    pub connections_per_address_max: usize,
+    /// When requests are answered 503 because there is too much to do.
+    pub shedding: SheddingLimits,
     /// Requests on one HTTP/1 connection: 10,000. The last one's response says `Connection: close`.
     pub requests_per_connection_max: u64,
     /// Content of a request that its handler left unread, read and thrown away so that the
@@ -53,10 +62,38 @@ impl Default for ServerLimits {
             wire: WireLimits::server(),
             time: ServerTime::default(),
             connections_max: stoop_io::descriptors_max() / 5 * 4,
+            connections_per_address_max: usize::MAX,
+            shedding: SheddingLimits::default(),
             requests_per_connection_max: 10_000,
             drain_bytes_max: 256 * 1024,
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
         }
+    }
+}
+
+/// When a server has too much to do, so that a new request is answered 503 with `Retry-After: 1` and its handler is not
+/// called. The connection is kept: what the client does next costs no handshake. Requests that
+/// [`Server::never_shed`](crate::Server::never_shed) names are served all the same.
+///
+/// Serving late what was asked long ago helps no client: it has given up, or asks again, and the server has still more to
+/// do. Answering some requests at once lets it serve the others in time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SheddingLimits {
+    /// How late a thread of the server may come to a task that is ready: no limit ([`Duration::MAX`]). What is too late
+    /// depends on what the handlers do, and on who asks; a program whose clients give up after some seconds takes one. It
+    /// is measured ten times a second, to within 100 ms, and only where there is a limit; less than 100 ms is taken as that.
+    /// Handlers that block their thread make it late, and so does a machine that has too few processors.
+    pub lag_max: Duration,
+    /// Handlers of one thread that have been called and have not answered: 65,536, which connections of HTTP/1 do not come to
+    /// before they are out of descriptors in most systems; at 16 KiB each they have a GiB. Streaming a response is not
+    /// counted. On the caller's runtime the server has one such number for all threads.
+    pub handlers_max: usize,
+}
+
+impl Default for SheddingLimits {
+    fn default() -> Self {
+        Self { lag_max: Duration::MAX, handlers_max: 65_536 }
     }
 }
 

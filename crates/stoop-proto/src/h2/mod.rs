@@ -62,7 +62,7 @@ mod streams;
 mod window;
 
 pub use code::ErrorCode;
-pub use connection::{Connection, Refusal};
+pub use connection::{Connection, Refusal, RefusedRequests};
 pub use fault::Fault;
 pub use priority::Priority;
 pub use settings::{Role, Settings};

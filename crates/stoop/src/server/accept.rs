@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use stoop_io::{Accepted, AnyTransport, Listener, PlacedConnection, Timer, WorkerHandle};
 
@@ -10,6 +10,8 @@ use crate::handler::Handler;
 use crate::server::connection::ServerConnection;
 use crate::server::control::{Admission, Control, Lifecycle, Registration};
 use crate::server::core::{Core, ServerShared, Spoken};
+use crate::server::events::{PauseReason, RefusalReason};
+use crate::server::shedding::LagMeter;
 
 /// A listener of one core, for the place with that number.
 pub(crate) struct BoundListener {
@@ -26,6 +28,8 @@ pub(crate) struct AcceptedConnection {
     admission: Admission,
     /// The number of the place where it came.
     binding: usize,
+    /// It is not to be served.
+    refusal: Option<RefusalReason>,
 }
 
 /// Accepts for one core until the server stops.
@@ -39,6 +43,10 @@ pub(crate) struct Acceptor<H: Handler> {
     shared: ServerShared,
     /// Its part in spreading connections, where there are several cores.
     worker: Option<WorkerHandle<AcceptedConnection>>,
+    /// Where requests are shed by how late the core is.
+    lag: Option<LagMeter>,
+    /// There are as many connections as there may be.
+    is_full: bool,
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -48,7 +56,8 @@ impl<H: Handler> Acceptor<H> {
         shared: ServerShared,
         worker: Option<WorkerHandle<AcceptedConnection>>,
     ) -> Self {
-        Self { listeners, first: 0, _accepting, core, shared, worker }
+        let (first, lag, is_full) = (0, None, false);
+        Self { listeners, first, _accepting, core, shared, worker, lag, is_full }
     }
 
     /// Accepts until the server is told to stop, and then what has been waiting to be accepted, whose
@@ -59,8 +68,12 @@ impl<H: Handler> Acceptor<H> {
         timer: impl Fn() -> Timer,
         spawn: impl Fn(ServerConnection<H>),
     ) {
+        self.lag = LagMeter::new(&self.shared.limits.shedding, &timer);
         while let Some(next) = poll_fn(|cx| self.poll_next(cx)).await {
             self.begin(next, &timer, &spawn);
+        }
+        if let Some(lag) = self.lag.take() {
+            lag.end(&self.core.monitor.load);
         }
         while self.shared.control.lifecycle() == Lifecycle::Draining
             && let Some(queued) = self.queued()
@@ -78,6 +91,9 @@ impl<H: Handler> Acceptor<H> {
         if self.shared.control.poll_lifecycle(Lifecycle::Draining, cx).is_ready() {
             return Poll::Ready(None);
         }
+        if let Some(lag) = &mut self.lag {
+            lag.poll(&self.core.monitor.load, cx);
+        }
         loop {
             if let Some(worker) = &mut self.worker
                 && let Poll::Ready(placed) = worker.poll_handed(cx)
@@ -86,13 +102,27 @@ impl<H: Handler> Acceptor<H> {
             }
             // At the bound, what comes waits in the kernel's queue.
             let connections_max = self.shared.limits.connections_max;
-            let admission = ready!(self.shared.control.poll_admit(connections_max, cx));
-            // A listener that is broken was closed under us.
-            let Some((accepted, binding)) = ready!(self.poll_accept(cx)) else {
-                return Poll::Ready(None);
+            let Poll::Ready(admission) = self.shared.control.poll_admit(connections_max, cx) else {
+                if !std::mem::replace(&mut self.is_full, true) {
+                    self.core.monitor.paused(PauseReason::ConnectionsMax);
+                }
+                return Poll::Pending;
             };
-            let connection = AcceptedConnection { accepted, admission, binding };
+            self.is_full = false;
+            let accepted = match self.poll_accept(cx) {
+                Poll::Ready(accepted) => accepted,
+                Poll::Pending => {
+                    self.note_starved();
+                    return Poll::Pending;
+                }
+            };
+            // A listener that is broken was closed under us.
+            let Some((accepted, binding)) = accepted else { return Poll::Ready(None) };
+            let connection = self.admitted(accepted, admission, binding);
             match &self.worker {
+                _ if connection.refusal.is_some() => {
+                    return Poll::Ready(Some(AcceptStep::Own(connection)));
+                }
                 None => return Poll::Ready(Some(AcceptStep::Own(connection))),
                 Some(worker) => {
                     if let Some(placed) = worker.place(connection) {
@@ -125,7 +155,34 @@ impl<H: Handler> Acceptor<H> {
             Some((bound.listener.accept_queued().ok()??, bound.binding))
         };
         let (accepted, binding) = self.listeners.iter_mut().find_map(queued)?;
-        Some(AcceptedConnection { accepted, admission, binding })
+        Some(self.admitted(accepted, admission, binding))
+    }
+
+    /// A connection that was accepted, refused if its address has as many as it may have.
+    fn admitted(
+        &self,
+        accepted: Accepted,
+        mut admission: Admission,
+        binding: usize,
+    ) -> AcceptedConnection {
+        let mut refusal = None;
+        if let (Some(table), Some(peer)) = (&self.shared.monitors.addresses, accepted.peer().inet())
+        {
+            match table.enter(peer.ip()) {
+                Some(permit) => admission.hold(permit),
+                None => refusal = Some(RefusalReason::PerAddress),
+            }
+        }
+        AcceptedConnection { accepted, admission, binding, refusal }
+    }
+
+    /// Tells that a listener is out of descriptors, if it is.
+    fn note_starved(&self) {
+        for bound in &self.listeners {
+            if self.shared.monitors.note_starved(bound.binding, bound.listener.starved()) {
+                self.core.monitor.paused(PauseReason::OutOfDescriptors);
+            }
+        }
     }
 
     fn begin(
@@ -138,17 +195,24 @@ impl<H: Handler> Acceptor<H> {
             AcceptStep::Own(connection) => (connection, None),
             AcceptStep::Placed(placed) => (placed.connection, Some(placed.slot)),
         };
-        let AcceptedConnection { accepted, admission, binding } = connection;
+        let AcceptedConnection { accepted, admission, binding, refusal } = connection;
+        let (monitor, peer) = (&self.core.monitor, accepted.peer().inet());
+        if let Some(reason) = refusal {
+            let spoken = &self.shared.spoken[binding];
+            // A handshake would cost more than what is refused.
+            let Some(permit) = monitor.refused(peer, reason, !spoken.is_secure()) else { return };
+            let Ok(io) = accepted.register() else { return };
+            let (core, registration) = (self.core.clone(), Registration::new(admission));
+            return spawn(ServerConnection::refusing(io, core, timer(), registration, permit));
+        }
+        let watched = monitor.accepted(peer);
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
         let Some(io) = self.secure(io, &self.shared.spoken[binding]) else { return };
-        spawn(ServerConnection::new(
-            io,
-            self.core.clone(),
-            timer(),
-            Registration::new(admission),
-            balance,
-        ));
+        let registration = Registration::new(admission);
+        let connection =
+            ServerConnection::new(io, self.core.clone(), timer(), registration, balance);
+        spawn(connection.watched_by(watched));
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]

@@ -10,12 +10,16 @@ use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
 
 use crate::body::Body;
 use crate::body::request_body::RequestBodyWriter;
+use crate::error::ErrorKind;
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
 use crate::response::{IntoResponse, Payload, Response};
 use crate::server::core::Core;
 use crate::server::date;
+use crate::server::events::ServerTimeout;
 use crate::server::future_pool::FutureSlot;
+use crate::server::monitor::HandledRequest;
+use crate::server::shedding::overloaded;
 
 pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     ResponseParts {
@@ -77,31 +81,54 @@ fn status_instead(misuse: Misuse) -> Option<StatusCode> {
     }
 }
 
+/// The limit that has passed where reading content fails by that error.
+pub(in crate::server) fn content_timeout(kind: ErrorKind) -> ServerTimeout {
+    match kind {
+        ErrorKind::SlowBody => ServerTimeout::BodyRate,
+        _ => ServerTimeout::BodyIdle,
+    }
+}
+
 /// Why a 408 is sent.
 pub(in crate::server) const LATE_REQUEST: &str =
     "408 Request Timeout: the request did not come in time (RFC 9110 §15.5.9)\n";
 
 /// Calls the handler with a request, and polls its future once by `poll`. `Err` has the future of a
-/// handler that takes time. A panic is answered 500.
+/// handler that takes time. A panic is answered 500; a request that is shed, 503.
 pub(in crate::server) fn call_handler<H: Handler>(
     core: &Core<H>,
     request: Request,
     poll: impl FnOnce(&mut FutureSlot<H::Future>) -> Poll<Response<H::Body>>,
 ) -> Result<Response<H::Body>, FutureSlot<H::Future>> {
+    let (monitor, peer) = (&core.monitor, request.remote_address());
+    if monitor.sheds(&core.limits.shedding, peer, request.head()) {
+        return Ok(overloaded());
+    }
+    // Where a panic is to be told, what it is told with.
+    let handled = monitor.is_heard().then(|| {
+        let (method, path) = (request.method().clone(), request.path().into());
+        Box::new(HandledRequest { peer, method, path })
+    });
     // The panic's message has been shown by the program's panic hook.
     match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
         Ok(Answer::Now(response)) => Ok(response),
         Ok(Answer::Later(future)) => {
-            let mut slot = core.futures.put(future);
+            let mut slot = core.futures.put(future, handled);
             match poll(&mut slot) {
                 Poll::Ready(response) => {
                     core.futures.put_back(slot);
                     Ok(response)
                 }
-                Poll::Pending => Err(slot),
+                Poll::Pending => {
+                    core.futures.takes_time(&mut slot);
+                    Err(slot)
+                }
             }
         }
-        Err(_) => Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)),
+        Err(payload) => {
+            monitor.panicked(handled.as_deref(), &*payload);
+            Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR))
+        }
     }
 }
 
@@ -111,13 +138,16 @@ pub(in crate::server) fn poll_handler<H: Handler>(
     content: Option<&RequestBodyWriter>,
     cx: &mut Context<'_>,
 ) -> Poll<Response<H::Body>> {
-    let Some(future) = slot.as_mut().as_pin_mut() else { return Poll::Pending };
+    let Some(future) = slot.future() else { return Poll::Pending };
     set_polled(content, true);
     // The panic's message has been shown by the program's panic hook.
     let polled =
         catch_unwind(AssertUnwindSafe(|| future.poll(cx).map(IntoResponse::into_response)));
     set_polled(content, false);
-    polled.unwrap_or_else(|_| Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR)))
+    polled.unwrap_or_else(|payload| {
+        slot.panicked(payload);
+        Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR))
+    })
 }
 
 /// Whether the handler may still read the request while its response is sent. Not behind a response that

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use super::per_address::AddressPermit;
+
 /// Whether a server runs or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lifecycle {
@@ -71,7 +73,7 @@ impl Control {
     pub(crate) fn admit(self: &Arc<Self>, max: usize) -> Option<Admission> {
         let free = |taken| (taken < max).then_some(taken + 1);
         self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, free).ok()?;
-        Some(Admission(self.clone()))
+        Some(Admission { control: self.clone(), address: None })
     }
 
     /// The same, once there is one.
@@ -168,20 +170,29 @@ fn register_waker(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
 
 /// A place among those that a server has for connections, taken before one is accepted, so that no
 /// two workers can take the last.
-pub(crate) struct Admission(Arc<Control>);
+pub(crate) struct Admission {
+    control: Arc<Control>,
+    /// Its place among those of its address, where there is a limit for that.
+    address: Option<Box<AddressPermit>>,
+}
 
 impl Admission {
     /// One that there is room for in any case.
     fn extra(control: Arc<Control>) -> Self {
         control.taken.fetch_add(1, Ordering::AcqRel);
-        Self(control)
+        Self { control, address: None }
+    }
+
+    /// Holds a place among the connections of an address too.
+    pub(super) fn hold(&mut self, address: AddressPermit) {
+        self.address = Some(Box::new(address));
     }
 }
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        self.0.taken.fetch_sub(1, Ordering::AcqRel);
-        let woken = std::mem::take(&mut self.0.waiting().queue);
+        self.control.taken.fetch_sub(1, Ordering::AcqRel);
+        let woken = std::mem::take(&mut self.control.waiting().queue);
         woken.into_iter().for_each(Waker::wake);
     }
 }
@@ -197,7 +208,7 @@ pub(crate) struct Registration {
 
 impl Registration {
     pub(crate) fn new(admission: Admission) -> Self {
-        let control = admission.0.clone();
+        let control = admission.control.clone();
         control.connections.fetch_add(1, Ordering::AcqRel);
         Self { control, number: None, admission: Some(admission) }
     }

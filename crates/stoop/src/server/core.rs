@@ -12,7 +12,10 @@ use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::limits::ServerLimits;
 use crate::server::control::{Control, Registration};
+use crate::server::counters::Threads;
 use crate::server::future_pool::FuturePool;
+use crate::server::monitor::Monitor;
+use crate::server::monitors::Monitors;
 use crate::versions::Versions;
 
 /// What all cores of a server share.
@@ -23,6 +26,7 @@ pub(crate) struct ServerShared {
     pub(super) versions: Versions,
     /// What is spoken in each place where it listens.
     pub(super) spoken: Arc<[Spoken]>,
+    pub(super) monitors: Arc<Monitors>,
 }
 
 /// What is spoken, below HTTP, with the connections of one place where a server listens.
@@ -31,9 +35,21 @@ pub(super) struct Spoken {
     pub(super) tls: Option<ServerTls>,
 }
 
+impl Spoken {
+    /// Whether TLS is.
+    pub(super) fn is_secure(&self) -> bool {
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        return self.tls.is_some();
+        #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+        false
+    }
+}
+
 impl ServerShared {
-    pub(super) fn core<H: Handler>(&self, handler: H) -> Arc<Core<H>> {
-        Core::new(handler, self.limits.clone(), self.control.clone(), self.versions)
+    /// Another core, whose connections these threads serve.
+    pub(super) fn core<H: Handler>(&self, handler: H, threads: Threads) -> Arc<Core<H>> {
+        let (limits, control) = (self.limits.clone(), self.control.clone());
+        Core::monitored(handler, limits, control, self.versions, self.monitors.core(threads))
     }
 }
 
@@ -46,18 +62,30 @@ pub(crate) struct Core<H: Handler> {
     pub(crate) control: Arc<Control>,
     pub(crate) versions: Versions,
     pub(super) futures: FuturePool<H::Future>,
+    pub(super) monitor: Arc<Monitor>,
 }
 
 impl<H: Handler> Core<H> {
+    /// One that tells nothing of what happens.
     pub(crate) fn new(
         handler: H,
         limits: Arc<ServerLimits>,
         control: Arc<Control>,
         versions: Versions,
     ) -> Arc<Self> {
+        Self::monitored(handler, limits, control, versions, Monitor::unheard())
+    }
+
+    fn monitored(
+        handler: H,
+        limits: Arc<ServerLimits>,
+        control: Arc<Control>,
+        versions: Versions,
+        monitor: Arc<Monitor>,
+    ) -> Arc<Self> {
         let wire_limits = Arc::new(limits.wire.clone());
-        let futures = FuturePool::default();
-        Arc::new(Self { handler, limits, wire_limits, control, versions, futures })
+        let futures = FuturePool::new(monitor.clone());
+        Arc::new(Self { handler, limits, wire_limits, control, versions, futures, monitor })
     }
 }
 

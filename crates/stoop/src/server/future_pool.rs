@@ -1,43 +1,89 @@
 //! Slots for handlers' futures, used again: a connection that waits for no handler holds none.
 
+use std::any::Any;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::monitor::{HandledRequest, Monitor, RunningHandler};
 
 /// Slots that a core keeps.
 const KEPT_MAX: usize = 256;
 
-/// A pinned slot for a future; empty while it is free.
-pub(crate) type FutureSlot<F> = Pin<Box<Option<F>>>;
+/// A slot with a handler's future.
+pub(crate) struct FutureSlot<F> {
+    future: PinnedSlot<F>,
+    /// Its request, where a panic is to be told.
+    request: Option<Box<HandledRequest>>,
+    /// Counts it among those that run, once it was found to take time.
+    running: Option<RunningHandler>,
+    /// What it panicked with.
+    panicked: Option<Box<PanicPayload>>,
+}
 
-/// The slots of one core that are free. Behind a lock that is never contended, because a
-/// thread-local cannot be generic and an `Rc` would bind connections to their thread.
-pub(crate) struct FuturePool<F>(Mutex<Vec<FutureSlot<F>>>);
+type PanicPayload = Box<dyn Any + Send>;
 
-impl<F> Default for FuturePool<F> {
-    fn default() -> Self {
-        Self(Mutex::new(Vec::new()))
+/// Empty while it is free.
+type PinnedSlot<F> = Pin<Box<Option<F>>>;
+
+impl<F> FutureSlot<F> {
+    /// The future.
+    #[inline]
+    pub(crate) fn future(&mut self) -> Option<Pin<&mut F>> {
+        self.future.as_mut().as_pin_mut()
+    }
+
+    /// Notes that it panicked, which is told when the slot is put back.
+    #[cold]
+    pub(super) fn panicked(&mut self, payload: PanicPayload) {
+        self.panicked = Some(Box::new(payload));
     }
 }
 
+/// The slots of one core that are free. Behind a lock that is never contended, because a
+/// thread-local cannot be generic and an `Rc` would bind connections to their thread.
+pub(crate) struct FuturePool<F> {
+    free: Mutex<Vec<PinnedSlot<F>>>,
+    monitor: Arc<Monitor>,
+}
+
 impl<F> FuturePool<F> {
-    /// Puts a future in a slot.
-    pub(crate) fn put(&self, future: F) -> FutureSlot<F> {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match free {
+    /// The pool of the core with that monitor.
+    pub(super) fn new(monitor: Arc<Monitor>) -> Self {
+        Self { free: Mutex::new(Vec::new()), monitor }
+    }
+
+    /// Puts a future in a slot, with the request of its handler if a panic is to be told.
+    pub(super) fn put(&self, future: F, request: Option<Box<HandledRequest>>) -> FutureSlot<F> {
+        let free = self.free().pop();
+        let future = match free {
             Some(mut slot) => {
                 slot.set(Some(future));
                 slot
             }
             None => Box::pin(Some(future)),
-        }
+        };
+        FutureSlot { future, request, running: None, panicked: None }
+    }
+
+    /// Counts a handler among those that run, until its slot is put back or dropped.
+    pub(super) fn takes_time(&self, slot: &mut FutureSlot<F>) {
+        slot.running = Some(RunningHandler::new(&self.monitor));
     }
 
     /// Takes a slot back; the future in it is dropped where it is.
-    pub(crate) fn put_back(&self, mut slot: FutureSlot<F>) {
-        slot.set(None);
-        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < KEPT_MAX {
-            free.push(slot);
+    pub(crate) fn put_back(&self, slot: FutureSlot<F>) {
+        let FutureSlot { mut future, request, panicked, .. } = slot;
+        future.set(None);
+        if let Some(payload) = panicked {
+            self.monitor.panicked(request.as_deref(), &**payload);
         }
+        let mut free = self.free();
+        if free.len() < KEPT_MAX {
+            free.push(future);
+        }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<PinnedSlot<F>>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,19 +9,26 @@ use stoop_io::{Panicked, Workers};
 
 use crate::endpoint::{Address, Endpoint};
 use crate::server::control::{Control, Lifecycle};
+use crate::server::counters::ServerStats;
+use crate::server::monitors::Monitors;
 
 /// A running server. Dropping it leaves the server running.
 pub struct ServerHandle {
     /// One at least.
     endpoints: Vec<Endpoint>,
     control: Arc<Control>,
+    monitors: Arc<Monitors>,
     /// The threads, where they are the server's own.
     workers: Option<Workers>,
 }
 
 impl ServerHandle {
-    pub(super) fn new(endpoints: Vec<Endpoint>, control: Arc<Control>) -> Self {
-        Self { endpoints, control, workers: None }
+    pub(super) fn new(
+        endpoints: Vec<Endpoint>,
+        control: Arc<Control>,
+        monitors: Arc<Monitors>,
+    ) -> Self {
+        Self { endpoints, control, monitors, workers: None }
     }
 
     /// Threads that are to be waited for.
@@ -61,6 +68,23 @@ impl ServerHandle {
     /// [`ServerLimits::connections_max`](crate::ServerLimits) bounds them too.
     pub fn connections(&self) -> usize {
         self.control.connections()
+    }
+
+    /// What the connections are doing, and what became of those before them. Costs a look at some twenty numbers of each
+    /// core.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let server = stoop::Server::listen("127.0.0.1:0")?.run_here(|_: stoop::Request| "hello")?;
+    /// let url = format!("http://localhost:{}/", server.port());
+    /// stoop::Client::new().get(&url).await?.text().await?;
+    /// let stats = server.stats();
+    /// assert_eq!((stats.accepted, stats.responses.success, stats.malformed), (1, 1, 0));
+    /// # server.close().await;
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn stats(&self) -> ServerStats {
+        self.monitors.stats(self.connections())
     }
 
     /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says

@@ -6,13 +6,20 @@ mod call;
 mod connection;
 mod control;
 mod core;
+mod counters;
 mod date;
+mod events;
 mod future_pool;
 mod handle;
 mod http1;
 mod http2;
 mod listening;
+mod monitor;
+mod monitors;
+mod observe;
+mod per_address;
 mod server_workers;
+mod shedding;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -32,8 +39,14 @@ pub(crate) use connection::ServerConnection;
 pub(crate) use control::{Control, Registration};
 pub(crate) use core::Core;
 use core::{ServerShared, Spoken};
+use counters::Threads;
+pub use counters::{ResponseCounts, ServerStats, TimeoutCounts};
+use events::ServingObserver;
+pub use events::{PauseReason, RefusalReason, ServerTimeout, ServingEvent, ShedReason};
 pub use handle::ServerHandle;
 pub use listening::ListenError;
+use monitor::Exempt;
+use monitors::Monitors;
 use server_workers::ServerWorkers;
 
 /// A server to be described, then run.
@@ -72,6 +85,8 @@ pub struct Server {
     workers: usize,
     limits: ServerLimits,
     versions: Versions,
+    observers: Vec<ServingObserver>,
+    exempt: Option<Exempt>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ServerTls>,
 }
@@ -93,6 +108,8 @@ impl Server {
             workers: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             limits: ServerLimits::default(),
             versions: Versions::default(),
+            observers: Vec::new(),
+            exempt: None,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
         })
@@ -227,7 +244,7 @@ impl Server {
     /// Where tasks that are not `Send` cannot be spawned.
     pub fn run_local<K, T: IntoHandler<K>>(self, handler: T) -> Result<ServerHandle, ListenError> {
         let (handle, shared, listening) = self.start_one()?;
-        let core = shared.core(handler.into_handler());
+        let core = shared.core(handler.into_handler(), Threads::One);
         let acceptor = Acceptor::new(listening, core, shared, None);
         let spawn = |connection| drop(tokio::task::spawn_local(connection));
         drop(tokio::task::spawn_local(acceptor.run(Timer::precise, spawn)));
@@ -250,7 +267,7 @@ impl Server {
         <T::Handler as Handler>::Body: Send,
     {
         let (handle, shared, listening) = self.start_one()?;
-        let core = shared.core(handler.into_handler());
+        let core = shared.core(handler.into_handler(), Threads::Many);
         let acceptor = Acceptor::new(listening, core, shared, None);
         let spawn = |connection| drop(tokio::spawn(connection));
         drop(tokio::spawn(acceptor.run(Timer::precise, spawn)));
@@ -291,12 +308,14 @@ impl Server {
             });
         }
         let control = Arc::new(Control::default());
+        let monitors = Monitors::new(self.observers, self.exempt, &self.limits, endpoints.len());
         let shared = ServerShared {
             control: control.clone(),
             limits: Arc::new(self.limits),
             versions: self.versions,
             spoken: spoken.into(),
+            monitors: monitors.clone(),
         };
-        Ok((ServerHandle::new(endpoints, control), shared, listeners))
+        Ok((ServerHandle::new(endpoints, control, monitors), shared, listeners))
     }
 }

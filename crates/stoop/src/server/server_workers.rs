@@ -13,6 +13,7 @@ use crate::server::accept::{
 };
 use crate::server::control::Lifecycle;
 use crate::server::core::ServerShared;
+use crate::server::counters::Threads;
 use crate::server::listening::ListenError;
 
 /// The workers of a server: each has listeners and a handler of its own.
@@ -53,7 +54,7 @@ impl<M> ServerWorkers<M> {
         let on_panic = self.given_up_on_panic();
         let listening = self.listeners().get_mut(worker.index()).and_then(Option::take);
         let acceptor = listening.map(|listening| {
-            let core = self.shared.core((self.make)());
+            let core = self.shared.core((self.make)(), Threads::One);
             let handle = self.balance.handle(worker.index());
             Acceptor::new(listening, core, self.shared.clone(), Some(handle))
         });

@@ -104,7 +104,7 @@ impl Connection {
             Ok(()) => self.headers.section.content_length,
             Err(Fault::HeadTooLarge) => {
                 let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-                return self.reject_request(now, id, status, end);
+                return self.reject_request(now, id, (Fault::HeadTooLarge, status), end);
             }
             Err(fault) => return self.refuse(now, id, fault),
         };
@@ -114,7 +114,8 @@ impl Connection {
         if let (Some(length), Some(max)) = (length, self.limits.body_bytes_max)
             && length > max
         {
-            return self.reject_request(now, id, StatusCode::PAYLOAD_TOO_LARGE, end);
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            return self.reject_request(now, id, (Fault::BodyTooLarge, status), end);
         }
         let send = SendWindow::new(self.settings.peer().initial_window_bytes);
         let mut stream = StreamEntry::new(id, send, self.flow.stream_window());
@@ -148,11 +149,12 @@ impl Connection {
         &mut self,
         now: Instant,
         id: u32,
-        status: StatusCode,
+        (fault, status): (Fault, StatusCode),
         end: bool,
     ) -> FrameResult {
         self.count_reset(now)?;
         self.queue_response(id, status);
+        self.note_refused(fault, Some(status));
         if !end {
             // §8.1: the rest of the request is not needed.
             self.put_reset(id, ErrorCode::NO_ERROR);

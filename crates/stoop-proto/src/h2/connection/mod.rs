@@ -32,6 +32,7 @@ mod headers;
 mod inspect;
 mod open;
 mod receive;
+mod refused;
 mod resets;
 mod respond;
 mod send;
@@ -39,6 +40,7 @@ mod send;
 pub use open::Refusal;
 
 use content::DataFrame;
+pub use refused::RefusedRequests;
 use resets::ResetStreams;
 
 /// One end of a connection.
@@ -64,6 +66,8 @@ pub struct Connection {
     budget: AbuseBudget,
     ping: Ping,
     shutdown: Shutdown,
+    /// Requests that no event tells of.
+    refused: Option<RefusedRequests>,
 }
 
 /// The kind of the next bytes.
@@ -119,6 +123,7 @@ impl Connection {
             budget: AbuseBudget::default(),
             ping: Ping::default(),
             shutdown: Shutdown::default(),
+            refused: None,
             limits,
         };
         connection.queue_preface();

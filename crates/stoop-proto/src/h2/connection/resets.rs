@@ -97,6 +97,7 @@ impl Connection {
     pub(super) fn refuse(&mut self, now: Instant, id: u32, fault: Fault) -> FrameResult {
         self.count_reset(now)?;
         self.put_reset(id, fault.code());
+        self.note_refused(fault, None);
         Ok(None)
     }
 

@@ -19,13 +19,18 @@ mod clients;
 mod content;
 mod disconnects;
 mod draining;
+mod events;
 mod files;
 mod handlers;
 mod http2;
+mod late;
 mod listening;
+mod observed;
+mod per_address;
 mod persistence;
 mod pipelining;
 mod refusals;
+mod shedding;
 mod slow_clients;
 mod time;
 mod tls;
@@ -77,7 +82,10 @@ where
 /// Connects to a server over a socket.
 async fn dial(server: &ServerHandle) -> RawPeer<TcpStream> {
     let stoop::Address::Inet(address) = server.endpoint().address() else { panic!("not TCP") };
-    RawPeer::new(TcpStream::connect(address).await.unwrap())
+    let stream = TcpStream::connect(address).await.unwrap();
+    // Otherwise the kernel keeps small pieces until others are acknowledged, for as long as a paused clock runs on.
+    stream.set_nodelay(true).unwrap();
+    RawPeer::new(stream)
 }
 
 /// A handler that answers `hello`.

@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::observed::EventLog;
 use super::{GET, dial};
 
 /// A self-signed certificate for `localhost`, and its key.
@@ -265,4 +266,34 @@ async fn a_certificate_without_a_place_for_it_is_refused() {
     let server = Server::listen("http://127.0.0.1:0").unwrap().tls(tls);
     let text = server.run_here(|_: Request| "hello").unwrap_err().to_string();
     assert!(text.contains("write https, or leave the scheme out"), "{text}");
+}
+
+/// A client that speaks no TLS, one that says nothing, and one that is of an address with too many connections.
+#[tokio::test(start_paused = true)]
+async fn handshakes_that_fail_are_told_and_counted() {
+    let (certificate, key) = certificate();
+    let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
+    let (log, mut limits) = (EventLog::default(), ServerLimits::default());
+    limits.connections_per_address_max = 1;
+    let server =
+        log.observe(Server::listen("https://127.0.0.1:0").unwrap()).limits(limits).tls(tls);
+    let server = server.run_here(|_: Request| "hello").unwrap();
+    let mut peer = dial(&server).await;
+    peer.send(GET).await;
+    let _ = peer.rest().await;
+    drop(peer);
+    sleep(Duration::from_secs(1)).await;
+    let mut silent = dial(&server).await;
+    // A handshake would cost more than what is refused.
+    let refused = dial(&server).await.rest().await;
+    assert!(refused.map_or(true, |bytes| bytes.is_empty()));
+    let begin = Instant::now();
+    let _ = silent.rest().await;
+    assert_eq!(begin.elapsed().as_secs(), 10);
+    let expected =
+        ["handshake true", "refused PerAddress 0", "handshake false", "late Handshake 0"];
+    assert_eq!(log.between(&server).await, expected);
+    let stats = server.stats();
+    assert_eq!((stats.handshakes_failed, stats.timeouts.handshake), (2, 1));
+    assert_eq!((stats.accepted, stats.refused), (2, 1));
 }

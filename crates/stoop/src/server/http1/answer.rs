@@ -105,6 +105,8 @@ impl<H: Handler> Http1Driver<H> {
             let parts = parts(&response);
             if self.machine.switch(answer, &parts, &mut OutputSink(&mut self.wire.out)).is_ok() {
                 self.stage = Http1Stage::Switching(sender);
+                self.core.monitor.count_response(response.status());
+                self.core.monitor.count_upgrade();
                 return None;
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
@@ -125,6 +127,7 @@ impl<H: Handler> Http1Driver<H> {
             self.abort();
             return None;
         }
+        self.core.monitor.count_response(response.status());
         match response.payload {
             Payload::Full(bytes) => {
                 self.finish(answer, Some(bytes), None);

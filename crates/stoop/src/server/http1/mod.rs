@@ -5,11 +5,12 @@
 //! Handlers are polled right here: no task and no channel per request.
 //!
 //! `receive` is the reading half of a round, `answer` the other; `ending` is how a connection ends,
-//! `timeouts` the limits of every wait.
+//! `timeouts` the limits of every wait, `refusing` what is answered where one has passed.
 
 mod answer;
 mod ending;
 mod receive;
+mod refusing;
 #[cfg(test)]
 mod tests;
 mod timeouts;
@@ -231,7 +232,10 @@ impl<H: Handler> Http1Driver<H> {
                 let _ = self.wire.poll_fill(cx, self.room());
                 Http1Round::Again
             }
-            Poll::Ready(Err(_)) => Http1Round::End(End::Closed),
+            Poll::Ready(Err(error)) => {
+                self.core.monitor.handshake_failed(self.peer(), Some(&error));
+                Http1Round::End(End::Closed)
+            }
             Poll::Pending => self.wait(cx, Read::Held),
         }
     }

@@ -15,7 +15,6 @@ use crate::request::Request;
 use crate::request::RequestParts;
 use crate::server::call::{call_handler, poll_handler};
 use crate::server::control::Lifecycle;
-use crate::server::date;
 use crate::server::http1::{
     Held, Http1Driver, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read,
 };
@@ -28,9 +27,7 @@ impl<H: Handler> Http1Driver<H> {
             if !self.exchanges.is_empty() {
                 return Read::Held;
             }
-            let date = date::now();
-            self.begin_close(CloseReason::Violation, true);
-            self.machine.refuse(violation, Some(&date), &mut OutputSink(&mut self.wire.out));
+            self.refuse_violation(violation);
             return Read::Moved;
         }
         if self.is_full() {
@@ -221,8 +218,10 @@ impl<H: Handler> Http1Driver<H> {
         if self.exchanges.is_empty() {
             // The response is out already: no handler wanted this content.
             self.begin_close(CloseReason::Violation, true);
+            self.core.monitor.violated(self.peer(), violation, None);
         } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
             self.abort();
+            self.core.monitor.violated(self.peer(), violation, None);
         } else {
             self.violation = Some(violation);
         }

@@ -8,15 +8,14 @@ use http::StatusCode;
 use stoop_io::{Timer, Transport, now};
 use stoop_proto::CloseReason;
 
-use crate::conn::OutputSink;
 use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
 use crate::response::Response;
-use crate::server::call::LATE_REQUEST;
+use crate::server::call::content_timeout;
 use crate::server::control::Lifecycle;
-use crate::server::date;
+use crate::server::events::ServerTimeout;
 use crate::server::http1::ending::End;
 use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedResponse, Read};
 
@@ -180,24 +179,46 @@ impl<H: Handler> Http1Driver<H> {
         match late {
             Http1Expired::Stage if self.is_serving() => {
                 self.begin_close(CloseReason::UnreadContent, true);
+                self.timed_out(ServerTimeout::Drain, None);
             }
-            Http1Expired::Stage => return Some(Http1Round::End(End::Closed)),
-            Http1Expired::Idle => self.begin_close(CloseReason::Idle, false),
+            Http1Expired::Stage => {
+                if matches!(self.stage, Http1Stage::Handshake) {
+                    self.core.monitor.handshake_failed(self.peer(), None);
+                    self.timed_out(ServerTimeout::Handshake, None);
+                }
+                return Some(Http1Round::End(End::Closed));
+            }
+            Http1Expired::Idle => {
+                self.begin_close(CloseReason::Idle, false);
+                self.timed_out(ServerTimeout::Idle, None);
+            }
             // What the client does not take now will not be taken by waiting for it either.
             Http1Expired::Send if self.wire.check_progress() => {}
-            Http1Expired::Send => return Some(Http1Round::End(End::Broken)),
-            Http1Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
+            Http1Expired::Send => {
+                self.timed_out(ServerTimeout::Send, None);
+                return Some(Http1Round::End(End::Broken));
+            }
+            Http1Expired::Head if self.exchanges.is_empty() => {
+                self.refuse_late(ServerTimeout::Head);
+            }
             // Earlier requests are still being answered; the one that does not come is given up.
-            Http1Expired::Head => self.machine.stop_receiving(CloseReason::RequestTimeout),
+            Http1Expired::Head => {
+                self.machine.stop_receiving(CloseReason::RequestTimeout);
+                self.timed_out(ServerTimeout::Head, None);
+            }
             Http1Expired::Watch => {
                 self.timeouts.watch = None;
                 return self.wire.io.has_failed().then_some(Http1Round::End(End::Closed));
             }
             Http1Expired::Handler => self.stop_handlers(),
             Http1Expired::Content(kind) => {
+                let timeout = content_timeout(kind);
                 match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
-                    true => self.abort(),
-                    false => self.refuse_late(),
+                    true => {
+                        self.abort();
+                        self.timed_out(timeout, None);
+                    }
+                    false => self.refuse_late(timeout),
                 }
             }
         }
@@ -207,6 +228,7 @@ impl<H: Handler> Http1Driver<H> {
     /// Handlers that have taken too long are dropped, and their clients told so.
     fn stop_handlers(&mut self) {
         let (now, allowed) = (now(), self.core.limits.time.handler);
+        let peer = self.peer();
         for exchange in &mut self.exchanges {
             let is_late = exchange.since.is_some_and(|since| after(since, allowed) <= now);
             if !is_late || !exchange.is_running() {
@@ -218,19 +240,9 @@ impl<H: Handler> Http1Driver<H> {
             if let PipelinedResponse::Running(slot) = stopped {
                 self.core.futures.put_back(slot);
             }
+            let answer = Some(StatusCode::SERVICE_UNAVAILABLE);
+            self.core.monitor.timed_out(peer, ServerTimeout::Handler, answer);
         }
-    }
-
-    /// 408, and no more.
-    fn refuse_late(&mut self) {
-        self.begin_close(CloseReason::RequestTimeout, true);
-        let (date, out) = (date::now(), &mut OutputSink(&mut self.wire.out));
-        self.machine.refuse_with(
-            StatusCode::REQUEST_TIMEOUT,
-            LATE_REQUEST.into(),
-            Some(&date),
-            out,
-        );
     }
 }
 

@@ -95,6 +95,8 @@ impl<H: Handler> ServerDriver<H> {
         }
         let (writer, outgoing) = outgoing();
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
+        self.role.core.monitor.count_response(parts.status);
+        self.role.core.monitor.count_upgrade();
         // If the handler has dropped its receiver, the tunnel is dropped here, and ends.
         let _ = sender.send(Upgraded { io, keep: None, head: None });
         self.keep(ServerExchange {
@@ -132,6 +134,7 @@ impl<H: Handler> ServerDriver<H> {
             }
             return;
         };
+        self.role.core.monitor.count_response(response.status());
         let outflow = match response.payload {
             Payload::Full(_) | Payload::Stream(_) if !has_content => None,
             Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key).min(TURN_BYTES) => {

@@ -15,8 +15,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use stoop_io::Transport;
 use stoop_proto::CloseReason;
-use stoop_proto::h2::{self, ErrorCode, Event, StreamKey};
+use stoop_proto::h2::{self, ErrorCode, Event, Fault, StreamKey};
 
 use crate::conn::http2::driver::{
     DriverRole, Round, SendFailure, SourceError, StreamDriver, TransportFailure,
@@ -143,9 +144,26 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         }
     }
 
+    /// Tells of requests that never came to a handler.
+    #[inline]
+    fn end_round(driver: &mut ServerDriver<H>) {
+        if let Some(h2::RefusedRequests { fault, answer, requests }) = driver.machine.take_refused()
+        {
+            let (monitor, peer) = (&driver.role.core.monitor, driver.wire.io.peer().inet());
+            monitor.malformed(peer, fault, answer, requests);
+            if let Some(status) = answer {
+                monitor.count_response(status);
+            }
+        }
+    }
+
     /// What is left of exchanges is over: their handlers are dropped.
     fn machine_ended(driver: &mut ServerDriver<H>) {
         drop(driver.exchanges.drain());
+        // One that is gone has broken no rule.
+        if let Some(fault) = driver.machine.fault().filter(|fault| *fault != Fault::CutShort) {
+            driver.role.core.monitor.faulted(driver.wire.io.peer().inet(), fault);
+        }
     }
 
     fn transport_failed(_: &mut ServerDriver<H>, _: TransportFailure) {}

@@ -140,6 +140,9 @@ impl<H: Handler> ServerDriver<H> {
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
+        if let h2::ResetReason::Fault(fault) = reason {
+            self.role.core.monitor.malformed(self.wire.io.peer().inet(), fault, None, 1);
+        }
         let Some(exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = &exchange.content {

@@ -20,7 +20,8 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
 use crate::response::Response;
-use crate::server::call::{LATE_REQUEST, poll_handler};
+use crate::server::call::{LATE_REQUEST, content_timeout, poll_handler};
+use crate::server::events::ServerTimeout;
 
 pub(super) const TICK: Duration = Duration::from_secs(1);
 
@@ -162,12 +163,17 @@ impl<H: Handler> ServerDriver<H> {
             Http2Expired::Send if self.wire.check_progress() => {}
             Http2Expired::Send => {
                 self.wire.io.reset_on_close();
+                self.timed_out(ServerTimeout::Send, None);
                 return Round::End;
             }
             Http2Expired::Linger => return Round::End,
-            Http2Expired::Idle => self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle),
+            Http2Expired::Idle => {
+                self.machine.close(ErrorCode::NO_ERROR, CloseReason::Idle);
+                self.timed_out(ServerTimeout::Idle, None);
+            }
             Http2Expired::Head => {
-                self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::RequestTimeout)
+                self.machine.close(ErrorCode::ENHANCE_YOUR_CALM, CloseReason::RequestTimeout);
+                self.timed_out(ServerTimeout::Head, None);
             }
             // Exchanges are under way, and nothing was received for long: is the client there?
             Http2Expired::Quiet => {
@@ -235,7 +241,7 @@ impl<H: Handler> ServerDriver<H> {
             }
         }
         for (key, what) in late {
-            let code = match what {
+            let (code, timeout) = match what {
                 ExpiredWait::Content(kind) => {
                     self.content_is_late(key, kind);
                     continue;
@@ -244,11 +250,16 @@ impl<H: Handler> ServerDriver<H> {
                     self.handler_is_late(key);
                     continue;
                 }
-                ExpiredWait::Window => ErrorCode::CANCEL,
-                ExpiredWait::Rest => ErrorCode::NO_ERROR,
+                ExpiredWait::Window => (ErrorCode::CANCEL, ServerTimeout::Send),
+                ExpiredWait::Rest => (ErrorCode::NO_ERROR, ServerTimeout::Drain),
             };
             self.reset_exchange(key, code);
+            self.timed_out(timeout, None);
         }
+    }
+
+    fn timed_out(&self, timeout: ServerTimeout, answer: Option<StatusCode>) {
+        self.role.core.monitor.timed_out(self.wire.io.peer().inet(), timeout, answer);
     }
 
     /// A handler has not answered in time: it is dropped, and the client told so.
@@ -257,8 +268,9 @@ impl<H: Handler> ServerDriver<H> {
         if let StreamResponse::Running(slot) = exchange.response {
             self.role.core.futures.put_back(slot);
         }
-        let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
-        self.respond(key, exchange.content, response);
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        self.timed_out(ServerTimeout::Handler, Some(status));
+        self.respond(key, exchange.content, Response::failure(status));
     }
 
     /// A request's content did not come in time: its handler is told, so that it can clean up, and
@@ -270,6 +282,9 @@ impl<H: Handler> ServerDriver<H> {
         if let Some(content) = &exchange.content {
             content.end(Err(Error::new(kind, Phase::Receive)), None, &cx);
         }
+        let is_answered = matches!(exchange.response, StreamResponse::Running(_));
+        let answer = is_answered.then_some(StatusCode::REQUEST_TIMEOUT);
+        self.timed_out(content_timeout(kind), answer);
         match exchange.response {
             StreamResponse::Running(mut slot) => {
                 // Its response is dropped: the client gets the 408.

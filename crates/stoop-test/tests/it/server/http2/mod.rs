@@ -17,7 +17,7 @@ use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 
 /// The pseudo-header fields of a GET.
-const GET: [(&str, &str); 4] =
+pub(super) const GET: [(&str, &str); 4] =
     [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
 
 /// A client over HTTP/2 on that connection.
