@@ -82,6 +82,14 @@ pub fn preferred<'a>(request: &stoop::Request, offered: &[&'a str]) -> Option<&'
     best.map(|(_, media_type)| media_type)
 }
 
+/// Whether a client names HTML, or texts of any kind, among what it takes: a browser that asks for a page does, and
+/// what takes `*/*` may want anything.
+#[cfg(feature = "files")]
+pub(crate) fn names_html(fields: &Fields) -> bool {
+    let (weight, specific) = media_weight(fields, "text/html");
+    weight > 0 && specific >= 2
+}
+
 /// Whether a client would rather read JSON than text: it names JSON, and does not weigh text higher.
 pub(crate) fn prefers_json(fields: &Fields) -> bool {
     let json = ["application/problem+json", "application/json"];

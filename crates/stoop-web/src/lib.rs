@@ -1,4 +1,4 @@
-//! What HTTP services on [`stoop`] are made of: a router, arguments of handlers, middleware, sessions.
+//! What HTTP services on [`stoop`] are made of: a router, arguments of handlers, middleware, sessions, static files.
 //!
 //! It uses the public interface of `stoop` alone. Who needs none of it gives the server a function; who has an axum
 //! application runs that.
@@ -79,6 +79,48 @@
 //! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], on a router or on a route. What blocks runs in a
 //! [`BlockingPool`].
 //!
+//! # Files
+//!
+//! [`Files`] (feature `files`, on by default) is a directory as an endpoint: the fallback of a router or of one nested in it,
+//! the rest of a path by `{*name}`, or a handler of its own.
+//!
+//! ```no_run
+//! use stoop::Server;
+//! use stoop_web::{FileCoding, Files, Router, get};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // Names with a hash of their content, made together with `.br` and `.gz` beside them.
+//! let assets = Files::new("dist/assets")?
+//!     .precompressed([FileCoding::Brotli, FileCoding::Gzip])
+//!     .cache_control("max-age=31536000, immutable")?;
+//! // The application itself: any path that a browser asks for as a page is its.
+//! let pages = Files::new("dist")?.single_page("index.html").cache_control("no-cache")?;
+//! let app = Router::new()
+//!     .route("/api/health", get(|| "well\n"))
+//!     .nest("/assets", Router::new().fallback(assets))
+//!     .nest("/downloads", Router::new().fallback(Files::new("downloads")?.listing(1_000)))
+//!     .fallback(pages)
+//!     .build()?;
+//! Server::listen("127.0.0.1:8080")?.run_blocking(app, |_| {})?;
+//! # Ok(()) }
+//! ```
+//!
+//! | asked for | answered |
+//! |---|---|
+//! | a file | 200, with Content-Type by its extension, a strong ETag of length and time, Last-Modified, `nosniff` |
+//! | a file, by If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since | 200, 304 or 412, in the order of RFC 9110 §13.2.2 |
+//! | one range of it, or several | 206, the latter as `multipart/byteranges`; 416 for what is not there or costs too much (RFC 9110 §14.2) |
+//! | a file that is there in zstd, br or gzip too | the one that Accept-Encoding weighs most, with an ETag of its own: [`Files::precompressed`] |
+//! | a directory, without a slash at the end | 308 to the same path with one |
+//! | a directory | its index, else a list of its entries if that is on: [`Files::index`], [`Files::listing`] |
+//! | what is not there, hidden, or outside by `..` or a link | 404, or a page: [`Files::not_found_page`], [`Files::single_page`] |
+//! | any of it, by another method | 405, or 204 to OPTIONS |
+//!
+//! Each worker remembers for a second what it found at a path, and keeps the content of small files in memory and large ones
+//! open: a file that is asked for often costs no call of the file system but the one that sends it. [`FileCache`] says how
+//! much, and for how long. Replace files by renaming others over them: then a response is of one file from its first byte
+//! to its last.
+//!
 //! # What it costs
 //!
 //! A route without parameters is found by one look into a table, whatever their number, and a function that is not async
@@ -98,6 +140,9 @@
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
 //! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
 //! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |
+//! | what is remembered of files, on each worker | 1,024 paths, 128 open files, 4 MiB, 1 s | others are forgotten | [`FileCache`] |
+//! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |
+//! | entries of a directory in its listing | as given | left out, with a note | [`Files::listing`] |
 //! | parameters of a pattern | 12 | the router is not built | |
 
 #![forbid(unsafe_code)]
@@ -112,6 +157,8 @@ mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
 mod extract;
+#[cfg(feature = "files")]
+mod files;
 pub mod guide;
 mod layer;
 mod limit;
@@ -132,6 +179,8 @@ pub use extract::{
     Authority, Extension, Form, FromContent, FromHead, Head, Immediate, IntoEndpoint, Path,
     Pattern, Peer, Place, Problem, Query, Rejection, State, ViaContent, ViaHead,
 };
+#[cfg(feature = "files")]
+pub use files::{FileCache, FileCoding, Files, FilesHandler, FilesKind};
 #[cfg(feature = "auth")]
 pub use layer::{BasicAuth, BearerAuth, User, same_secret};
 #[cfg(feature = "compression")]

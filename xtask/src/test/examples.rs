@@ -68,6 +68,15 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         package: "stoop-web",
+        name: "files",
+        args: &["127.0.0.1:0", "crates/stoop-web", "--workers", "1"],
+        expect: Expectation::Serves(&[
+            (HttpRequest { path: "/Cargo.toml", content: None }, "name = \"stoop-web\"\n"),
+            (HttpRequest { path: "/", content: None }, "<a href=\"./src/\">src/</a>"),
+        ]),
+    },
+    Example {
+        package: "stoop-web",
         name: "router_cost",
         args: &["parameter", "100"],
         expect: Expectation::Prints("100 requests were answered"),

@@ -10,6 +10,8 @@ use crate::route::states::FindState;
 pub(crate) struct Slot<M: Mode> {
     /// The pattern, with those of the routers it is nested in; empty for a fallback.
     pub(crate) pattern: Arc<str>,
+    /// Of a fallback, the prefix of the paths that it is for; empty for a pattern.
+    pub(crate) prefix: Arc<str>,
     /// The names of its parameters.
     pub(crate) names: Arc<[Box<str>]>,
     pub(crate) endpoint: Arc<M::Endpoint>,
@@ -22,6 +24,8 @@ pub(crate) struct Slot<M: Mode> {
 #[derive(Clone, Copy)]
 pub(crate) struct Match<'a> {
     pub(crate) pattern: &'a str,
+    #[cfg_attr(not(feature = "files"), expect(dead_code, reason = "files alone ask for it"))]
+    pub(crate) prefix: &'a str,
     pub(crate) names: &'a [Box<str>],
     pub(crate) spans: &'a Spans,
     pub(crate) state: &'a dyn FindState,
@@ -34,6 +38,7 @@ impl<M: Mode> Slot<M> {
     pub(crate) fn matched<'a>(&'a self, spans: &'a Spans, state: &'a dyn FindState) -> Match<'a> {
         Match {
             pattern: &self.pattern,
+            prefix: &self.prefix,
             names: &self.names,
             spans,
             state,

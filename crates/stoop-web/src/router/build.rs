@@ -36,8 +36,8 @@ impl<M: Mode> Router<M> {
         let hosts = std::mem::take(&mut self.hosts);
         let (layers, limits) = (self.layers.clone(), self.limits);
         let tunnel = self.tunnel.take().unwrap_or_else(|| M::endpoint(Fixed(no_tunnel)));
-        let tunnel = build.single(tunnel, &layers, limits);
-        let server = build.single(M::endpoint(Fixed(options_of_server)), &layers, limits);
+        let tunnel = build.single("", tunnel, &layers, limits);
+        let server = build.single("", M::endpoint(Fixed(options_of_server)), &layers, limits);
         let tree = build.tree(self);
         let mut host_trees = Vec::new();
         for (host, mut router) in hosts {
@@ -132,11 +132,11 @@ impl<M: Mode> Build<M> {
                 continue;
             }
             let layers: Vec<_> = layers.iter().cloned().chain(part.layers).collect();
-            let entry = self.single(part.endpoint, &layers, part.limits.or(limits));
+            let entry = self.single(&prefix, part.endpoint, &layers, part.limits.or(limits));
             tree.fallbacks.push((prefix, Arc::new(entry)));
         }
         if tree.fallbacks.iter().all(|(prefix, _)| !prefix.is_empty()) {
-            let entry = self.single(M::endpoint(Fixed(not_found)), &layers, limits);
+            let entry = self.single("", M::endpoint(Fixed(not_found)), &layers, limits);
             tree.fallbacks.push((String::new(), Arc::new(entry)));
         }
         tree.fallbacks.sort_by_key(|(prefix, _)| usize::MAX - prefix.len());
@@ -145,7 +145,8 @@ impl<M: Mode> Build<M> {
 
     /// The endpoints of one pattern.
     fn entry(&mut self, pattern: &str, routes: Vec<Route<M>>) -> Result<Entry<M>, &'static str> {
-        let shape = Shape { pattern: pattern.into(), names: names(pattern)?.into() };
+        let shape =
+            Shape { pattern: pattern.into(), prefix: "".into(), names: names(pattern)?.into() };
         let mut methods: Vec<(Method, Arc<Slot<M>>)> = Vec::new();
         let (mut any, mut others) = (None, None);
         let mut not_allowed = None;
@@ -195,14 +196,15 @@ impl<M: Mode> Build<M> {
         Ok(Entry { methods, others: Arc::new(others) })
     }
 
-    /// What has one endpoint for everything.
+    /// What has one endpoint for everything, below a prefix.
     fn single(
         &mut self,
+        prefix: &str,
         endpoint: Arc<M::Endpoint>,
         layers: &[Arc<M::Middleware>],
         limits: RouteLimits,
     ) -> Entry<M> {
-        let shape = Shape { pattern: "".into(), names: Arc::new([]) };
+        let shape = Shape { pattern: "".into(), prefix: prefix.into(), names: Arc::new([]) };
         let slot = self.slot(&shape, endpoint, layers, limits);
         Entry { methods: Vec::new(), others: Arc::new(slot) }
     }
@@ -223,6 +225,7 @@ impl<M: Mode> Build<M> {
         let body = limits.body_bytes_max.map(|bytes| M::middleware(BodyLimit(bytes)));
         Slot {
             pattern: shape.pattern.clone(),
+            prefix: shape.prefix.clone(),
             names: shape.names.clone(),
             endpoint,
             chain: time.into_iter().chain(layers.iter().cloned()).chain(body).collect(),
@@ -231,9 +234,10 @@ impl<M: Mode> Build<M> {
     }
 }
 
-/// A pattern and its parameters.
+/// A pattern and its parameters, or the prefix of a fallback.
 struct Shape {
     pattern: Arc<str>,
+    prefix: Arc<str>,
     names: Arc<[Box<str>]>,
 }
 

@@ -3,6 +3,8 @@
 #[cfg(feature = "json")]
 mod arguments;
 mod events;
+#[cfg(feature = "files")]
+mod files;
 #[cfg(feature = "multipart")]
 mod forms;
 mod kit;

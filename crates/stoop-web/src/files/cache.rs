@@ -1,0 +1,68 @@
+//! What was found at paths, kept for a short time: files with their metadata, and that there is nothing.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+
+use super::cache_limits::FileCache;
+use super::found::Found;
+use super::store::Store;
+
+/// How many threads have a store of their own before two share one. A store that no thread uses is some hundred bytes.
+const STORES: usize = 64;
+
+/// A longer path is looked up each time: names that are served are shorter, and a store of long ones would be large.
+const KEY_BYTES_MAX: usize = 1024;
+
+/// A store for each worker, so that none waits for another.
+pub(super) struct Cache {
+    limits: FileCache,
+    stores: Box<[Padded]>,
+}
+
+/// In cache lines of its own, and of the neighbour that is fetched with them.
+#[derive(Default)]
+#[repr(align(128))]
+struct Padded(Mutex<Store>);
+
+impl Cache {
+    pub(super) fn new(limits: FileCache) -> Self {
+        Self { limits, stores: (0..STORES).map(|_| Padded::default()).collect() }
+    }
+
+    /// What was found at a path, if that is remembered.
+    pub(super) fn find(&self, key: &str) -> Option<Found> {
+        self.store().find(key, Instant::now())
+    }
+
+    /// Remembers what was found at a path.
+    pub(super) fn insert(&self, key: &str, found: &Found) {
+        if key.len() > KEY_BYTES_MAX {
+            return;
+        }
+        self.store().insert(key, found.clone(), Instant::now(), &self.limits);
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        // A lock that is this thread's own is taken without waiting.
+        let Padded(store) = &self.stores[thread_number() % STORES];
+        store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A number that this thread alone has.
+fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    NUMBER.with(|number| {
+        number.get().unwrap_or_else(|| {
+            let own = NEXT.fetch_add(1, Ordering::Relaxed);
+            number.set(Some(own));
+            own
+        })
+    })
+}

@@ -1,0 +1,39 @@
+//! What is at a path.
+
+use std::sync::Arc;
+
+use super::representation::{Content, FoundFile};
+
+/// What is at a path.
+#[derive(Clone)]
+pub(super) enum Found {
+    File(Arc<FoundFile>),
+    /// A directory that was asked for without a slash behind it.
+    Redirect,
+    /// A directory without an index, which is listed.
+    Listing,
+    Nothing,
+}
+
+/// What it costs to remember it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    /// Files that stay open.
+    pub(super) open: usize,
+    /// Bytes of content in memory.
+    pub(super) bytes: usize,
+}
+
+impl Found {
+    pub(super) fn cost(&self) -> Cost {
+        let Self::File(file) = self else { return Cost::default() };
+        let mut cost = Cost::default();
+        for representation in file.representations() {
+            match &representation.content {
+                Content::Memory(bytes) => cost.bytes += bytes.len(),
+                Content::File(_) => cost.open += 1,
+            }
+        }
+        cost
+    }
+}
