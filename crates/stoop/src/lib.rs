@@ -69,7 +69,7 @@ pub use body::{Body, BodyDropped, BodySender, IntoBody};
 pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::{ConnectProtocol, PastRedirect, Request};
-pub use response::{IntoResponse, Response};
+pub use response::{CutShort, IntoResponse, Response, SentResponse};
 pub use stoop_proto::{
     Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation, without_password,
 };

@@ -13,6 +13,7 @@ mod http1;
 mod http2;
 mod listening;
 mod server_workers;
+mod watches;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

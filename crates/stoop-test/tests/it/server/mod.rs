@@ -26,6 +26,7 @@ mod listening;
 mod persistence;
 mod pipelining;
 mod refusals;
+mod sent;
 mod slow_clients;
 mod time;
 mod tls;

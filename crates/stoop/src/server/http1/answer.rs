@@ -17,7 +17,7 @@ use crate::conn::OutputSink;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
-use crate::response::{Payload, Response};
+use crate::response::{CutShort, Payload, Response};
 use crate::server::call::{
     is_read_on, parts, poll_handler, read_small_file, send_head, set_polled,
 };
@@ -101,10 +101,13 @@ impl<H: Handler> Http1Driver<H> {
         content: Option<&RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) -> Option<PipelinedResponse<H>> {
+        self.watches.start(std::mem::take(&mut response.hook));
         if let Some(sender) = response.upgrade.take() {
             let parts = parts(&response);
             if self.machine.switch(answer, &parts, &mut OutputSink(&mut self.wire.out)).is_ok() {
                 self.stage = Http1Stage::Switching(sender);
+                self.watches.begin(response.status());
+                self.watches.end(&self.wire);
                 return None;
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
@@ -122,11 +125,15 @@ impl<H: Handler> Http1Driver<H> {
             machine.respond(answer, parts, size, &mut OutputSink(&mut wire.out))
         };
         if send_head(&mut response, close, send).is_none() {
-            self.abort();
+            self.abort(CutShort::Content);
             return None;
         }
+        self.watches.begin(response.status());
         match response.payload {
             Payload::Full(bytes) => {
+                if self.machine.sends_content() {
+                    self.watches.add_content(bytes.len());
+                }
                 self.finish(answer, Some(bytes), None);
                 None
             }
@@ -203,15 +210,16 @@ impl<H: Handler> Http1Driver<H> {
                 }
                 // The content failed, or its source panicked: the client must not take it for whole.
                 Ok(Poll::Ready(Some(Err(_)))) | Err(_) => {
-                    self.abort();
+                    self.abort(CutShort::Content);
                     return Sent::All;
                 }
             };
             sent = Sent::Some;
             match frame.into_data() {
                 Ok(data) => {
+                    self.watches.add_content(data.len());
                     if self.machine.data(data, &mut OutputSink(&mut self.wire.out)).is_err() {
-                        self.abort();
+                        self.abort(CutShort::Content);
                         return Sent::All;
                     }
                     // `is_end_stream` was wrong: what is written is sent before the next piece.
@@ -235,6 +243,9 @@ impl<H: Handler> Http1Driver<H> {
 
     /// Sends what comes next of the oldest response's file, and its end with the last of it.
     fn send_chunk(&mut self, chunk: Option<io::Result<FileChunk>>, is_last: bool) -> Sent {
+        if let Some(Ok(chunk)) = &chunk {
+            self.watches.add_content(chunk.len());
+        }
         let out = &mut OutputSink(&mut self.wire.out);
         let sent = match chunk {
             None => Ok(()),
@@ -246,7 +257,7 @@ impl<H: Handler> Http1Driver<H> {
             Some(Err(_)) => Err(()),
         };
         if sent.is_err() {
-            self.abort();
+            self.abort(CutShort::Content);
             return Sent::All;
         }
         if !is_last {
@@ -285,8 +296,9 @@ impl<H: Handler> Http1Driver<H> {
         let out = &mut OutputSink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
         if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {
-            return self.abort();
+            return self.abort(CutShort::Content);
         }
+        self.watches.end(&self.wire);
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing
             // unread on our side will make the kernel reset the connection.

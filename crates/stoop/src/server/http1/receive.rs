@@ -13,6 +13,7 @@ use crate::error::{Error, Phase};
 use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
+use crate::response::CutShort;
 use crate::server::call::{call_handler, poll_handler};
 use crate::server::control::Lifecycle;
 use crate::server::date;
@@ -222,7 +223,7 @@ impl<H: Handler> Http1Driver<H> {
             // The response is out already: no handler wanted this content.
             self.begin_close(CloseReason::Violation, true);
         } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
-            self.abort();
+            self.abort(CutShort::Client);
         } else {
             self.violation = Some(violation);
         }

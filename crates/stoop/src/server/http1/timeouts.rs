@@ -13,7 +13,7 @@ use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
-use crate::response::Response;
+use crate::response::{CutShort, Response};
 use crate::server::call::LATE_REQUEST;
 use crate::server::control::Lifecycle;
 use crate::server::date;
@@ -185,18 +185,25 @@ impl<H: Handler> Http1Driver<H> {
             Http1Expired::Idle => self.begin_close(CloseReason::Idle, false),
             // What the client does not take now will not be taken by waiting for it either.
             Http1Expired::Send if self.wire.check_progress() => {}
-            Http1Expired::Send => return Some(Http1Round::End(End::Broken)),
+            Http1Expired::Send => {
+                self.watches.cut_all(CutShort::Timeout, &self.wire);
+                return Some(Http1Round::End(End::Broken));
+            }
             Http1Expired::Head if self.exchanges.is_empty() => self.refuse_late(),
             // Earlier requests are still being answered; the one that does not come is given up.
             Http1Expired::Head => self.machine.stop_receiving(CloseReason::RequestTimeout),
             Http1Expired::Watch => {
                 self.timeouts.watch = None;
-                return self.wire.io.has_failed().then_some(Http1Round::End(End::Closed));
+                if !self.wire.io.has_failed() {
+                    return None;
+                }
+                self.watches.cut_all(CutShort::Client, &self.wire);
+                return Some(Http1Round::End(End::Closed));
             }
             Http1Expired::Handler => self.stop_handlers(),
             Http1Expired::Content(kind) => {
                 match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
-                    true => self.abort(),
+                    true => self.abort(CutShort::Timeout),
                     false => self.refuse_late(),
                 }
             }

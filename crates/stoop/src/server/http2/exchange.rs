@@ -16,6 +16,7 @@ use crate::conn::rate::RateBudget;
 use crate::conn::tunnel::TunnelContent;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
+use crate::response::SentHook;
 use crate::server::call::set_polled;
 use crate::server::future_pool::FutureSlot;
 
@@ -31,6 +32,8 @@ pub(in crate::server) struct ServerExchange<H: Handler> {
     pub(super) waited: WaitTimes,
     /// The connection is to end behind the response.
     pub(super) closes: bool,
+    /// Who is to be told when the response was sent, while it is being sent.
+    pub(super) hook: SentHook,
 }
 
 impl<H: Handler> SendingExchange for ServerExchange<H> {

@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
-use crate::response::Response;
+use crate::response::{CutShort, Response, SentHook};
 use crate::server::call::{call_handler, poll_handler};
 
 impl<H: Handler> ServerDriver<H> {
@@ -69,6 +69,7 @@ impl<H: Handler> ServerDriver<H> {
                     continue_owed,
                     waited: WaitTimes::new(&self.role.core.limits.time),
                     closes: false,
+                    hook: SentHook::default(),
                 });
                 self.attend_to_content(key);
             }
@@ -140,9 +141,9 @@ impl<H: Handler> ServerDriver<H> {
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
-        let Some(exchange) = self.take_exchange(key) else { return };
+        let Some(mut exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
-        if let Some(content) = &exchange.content {
+        if let Some(content) = exchange.content.take() {
             let error = match reason {
                 h2::ResetReason::Fault(fault) => Error::fault(fault, Phase::Receive),
                 _ => Error::new(ErrorKind::ClosedEarly, Phase::Receive)
@@ -150,8 +151,9 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        if let StreamResponse::Running(slot) = exchange.response {
-            self.role.core.futures.put_back(slot);
+        match exchange.response {
+            StreamResponse::Running(slot) => self.role.core.futures.put_back(slot),
+            _ => self.cut(Some(exchange), CutShort::Client),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::conn::wire::Wire;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
-use crate::response::Response;
+use crate::response::{CutShort, Response};
 use crate::server::call::{LATE_REQUEST, poll_handler};
 
 pub(super) const TICK: Duration = Duration::from_secs(1);
@@ -161,6 +161,7 @@ impl<H: Handler> ServerDriver<H> {
             // The client takes output, however slowly: it gets more time.
             Http2Expired::Send if self.wire.check_progress() => {}
             Http2Expired::Send => {
+                self.cut_all(CutShort::Timeout);
                 self.wire.io.reset_on_close();
                 return Round::End;
             }
@@ -247,7 +248,8 @@ impl<H: Handler> ServerDriver<H> {
                 ExpiredWait::Window => ErrorCode::CANCEL,
                 ExpiredWait::Rest => ErrorCode::NO_ERROR,
             };
-            self.reset_exchange(key, code);
+            let exchange = self.reset_exchange(key, code);
+            self.cut(exchange, CutShort::Timeout);
         }
     }
 
@@ -281,7 +283,10 @@ impl<H: Handler> ServerDriver<H> {
                     Response::refusal(StatusCode::REQUEST_TIMEOUT, LATE_REQUEST),
                 );
             }
-            StreamResponse::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),
+            StreamResponse::Sending(_) => {
+                self.machine.reset(key, ErrorCode::CANCEL);
+                self.cut(Some(exchange), CutShort::Timeout);
+            }
             StreamResponse::Sent => self.machine.reset(key, ErrorCode::NO_ERROR),
         }
     }
