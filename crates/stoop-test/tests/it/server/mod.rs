@@ -22,6 +22,7 @@ mod draining;
 mod files;
 mod handlers;
 mod http2;
+mod interim;
 mod listening;
 mod persistence;
 mod pipelining;

@@ -17,6 +17,7 @@ use crate::conn::OutputSink;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
+use crate::request::interim::InterimQueue;
 use crate::response::{CutShort, Payload, Response};
 use crate::server::call::{
     is_read_on, parts, poll_handler, read_small_file, send_head, set_polled,
@@ -33,6 +34,10 @@ impl<H: Handler> Http1Driver<H> {
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = self.run_handlers(cx);
         while let Some(front) = self.exchanges.front_mut() {
+            if let Some(interim) = front.interim.take() {
+                moved |= self.tell_ahead(interim, cx);
+            }
+            let Some(front) = self.exchanges.front_mut() else { break };
             match &front.response {
                 PipelinedResponse::Running(_) => break,
                 PipelinedResponse::There(_) => {
@@ -59,6 +64,35 @@ impl<H: Handler> Http1Driver<H> {
             if !self.is_serving() {
                 break;
             }
+        }
+        moved
+    }
+
+    /// Sends what the handler of the oldest request has sent ahead of its response. True if that was something.
+    fn tell_ahead(&mut self, interim: InterimQueue, cx: &Context<'_>) -> bool {
+        let Some(front) = self.exchanges.front() else { return false };
+        let (answer, is_running) = (front.answer, front.is_running());
+        let moved = self.send_interim(answer, &interim, cx);
+        if let Some(front) = self.exchanges.front_mut()
+            && is_running
+        {
+            front.interim = Some(interim);
+        }
+        moved
+    }
+
+    /// Sends the interim responses that a handler has sent so far.
+    pub(super) fn send_interim(
+        &mut self,
+        answer: h1::ResponseContext,
+        interim: &InterimQueue,
+        cx: &Context<'_>,
+    ) -> bool {
+        let mut moved = false;
+        while let Some((status, fields)) = interim.next(cx) {
+            let out = &mut OutputSink(&mut self.wire.out);
+            // It fails only where no response is due, and there it is of no use.
+            moved |= self.machine.send_interim(answer, status, &fields, out).is_ok();
         }
         moved
     }

@@ -30,6 +30,7 @@ use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::request::RequestParts;
+use crate::request::interim::InterimQueue;
 use crate::response::{CutShort, Response};
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
@@ -103,6 +104,8 @@ struct PipelinedExchange<H: Handler> {
     response: PipelinedResponse<H>,
     /// Where the request's content goes, while there is some to come.
     content: Option<RequestBodyWriter>,
+    /// What its handler sends ahead of the response, if it may.
+    interim: Option<InterimQueue>,
     /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
     parallel: bool,
     /// It was woken, or may have been.

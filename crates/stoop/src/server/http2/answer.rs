@@ -15,6 +15,7 @@ use crate::conn::OutputSink;
 use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::handler::Handler;
+use crate::request::interim::InterimQueue;
 use crate::response::{Payload, Response, SentHook};
 use crate::server::call::{is_read_on, parts, poll_handler, read_small_file, send_head};
 use crate::server::date;
@@ -42,6 +43,12 @@ impl<H: Handler> ServerDriver<H> {
         let Some(exchange) = self.exchanges.get(key) else { return };
         let StreamResponse::Running(future) = &mut exchange.response else { return };
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
+        if let Some(interim) = exchange.interim.take() {
+            self.send_interim(key, &interim);
+            if let Some(exchange) = self.exchanges.get(key) {
+                exchange.interim = Some(interim);
+            }
+        }
         let Poll::Ready(response) = polled else { return };
         let Some(exchange) = self.exchanges.take(key) else { return };
         let ServerExchange { content, tunnel, continue_owed, .. } = exchange;
@@ -109,6 +116,7 @@ impl<H: Handler> ServerDriver<H> {
             content,
             tunnel: ServerTunnel::Open,
             continue_owed: false,
+            interim: None,
             waited: WaitTimes::new(&self.role.core.limits.time),
             closes: response.close,
             hook: SentHook::default(),
@@ -166,6 +174,7 @@ impl<H: Handler> ServerDriver<H> {
             content,
             tunnel,
             continue_owed,
+            interim: None,
             waited,
             closes,
             hook,
@@ -187,6 +196,16 @@ impl<H: Handler> ServerDriver<H> {
                     self.attend_to_content(key);
                 }
             }
+        }
+    }
+
+    /// Sends the interim responses that a handler has sent so far.
+    pub(super) fn send_interim(&mut self, key: StreamKey, interim: &InterimQueue) {
+        let waker = self.exchanges.waker(key.index());
+        while let Some((status, fields)) = interim.next(&Context::from_waker(&waker)) {
+            let out = &mut OutputSink(&mut self.wire.out);
+            // It fails only where no response is due, and there it is of no use.
+            let _ = self.machine.send_interim(key, status, &fields, out);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
+use crate::request::interim::interim;
 use crate::response::{CutShort, Response, SentHook};
 use crate::server::call::{call_handler, poll_handler};
 
@@ -51,12 +52,19 @@ impl<H: Handler> ServerDriver<H> {
                 _ => body = Body(Kind::Request(reader)),
             }
         }
+        let mut interim_queue = None;
+        if self.role.core.limits.interim_responses_max > 0 {
+            (parts.interim, interim_queue) = interim(self.role.core.limits.interim_responses_max);
+        }
         let request = Request { parts, body };
         let exchanges = &mut self.exchanges;
         let called = call_handler(&self.role.core, request, |slot| {
             let waker = exchanges.waker(key.index());
             poll_handler::<H>(slot, content.as_ref(), &mut Context::from_waker(&waker))
         });
+        if let Some(queue) = &interim_queue {
+            self.send_interim(key, queue);
+        }
         match called {
             Ok(response) => self.begin(key, (content, tunnel), continue_owed, response),
             Err(slot) => {
@@ -67,6 +75,7 @@ impl<H: Handler> ServerDriver<H> {
                     content,
                     tunnel,
                     continue_owed,
+                    interim: interim_queue,
                     waited: WaitTimes::new(&self.role.core.limits.time),
                     closes: false,
                     hook: SentHook::default(),
