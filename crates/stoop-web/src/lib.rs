@@ -74,7 +74,7 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], on a router or on a route. What blocks runs in a
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`AccessLog`], on a router or on a route. What blocks runs in a
 //! [`BlockingPool`].
 //!
 //! # What it costs
@@ -96,6 +96,7 @@
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
 //! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
 //! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |
+//! | lines of a log that wait for its writer | 1 MiB of each core | they are counted | [`AccessLog::queue_bytes_max`] |
 //! | parameters of a pattern | 12 | the router is not built | |
 
 #![forbid(unsafe_code)]
@@ -106,9 +107,11 @@
 )]
 
 mod accept;
+mod access_log;
 mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
+mod exchange;
 mod extract;
 mod layer;
 mod limit;
@@ -119,9 +122,11 @@ mod route;
 mod router;
 #[cfg(feature = "sessions")]
 mod session;
+mod shards;
 mod sse;
 
 pub use accept::preferred;
+pub use access_log::{AccessLog, LogEntry, LogHandle};
 pub use blocking::{BlockingError, BlockingPool};
 #[cfg(feature = "cookies")]
 pub use cookies::{Cookie, CookieKey, Cookies, SameSite};
