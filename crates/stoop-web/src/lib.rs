@@ -76,7 +76,7 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], on a router or on a route. What blocks runs in a
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`AccessLog`], on a router or on a route. What blocks runs in a
 //! [`BlockingPool`].
 //!
 //! # Files
@@ -143,6 +143,7 @@
 //! | what is remembered of files, on each worker | 1,024 paths, 128 open files, 4 MiB, 1 s | others are forgotten | [`FileCache`] |
 //! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |
 //! | entries of a directory in its listing | as given | left out, with a note | [`Files::listing`] |
+//! | lines of a log that wait for its writer | 1 MiB of each core | they are counted | [`AccessLog::queue_bytes_max`] |
 //! | parameters of a pattern | 12 | the router is not built | |
 
 #![forbid(unsafe_code)]
@@ -153,9 +154,11 @@
 )]
 
 mod accept;
+mod access_log;
 mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
+mod exchange;
 mod extract;
 #[cfg(feature = "files")]
 mod files;
@@ -169,9 +172,11 @@ mod route;
 mod router;
 #[cfg(feature = "sessions")]
 mod session;
+mod shards;
 mod sse;
 
 pub use accept::preferred;
+pub use access_log::{AccessLog, LogEntry, LogHandle};
 pub use blocking::{BlockingError, BlockingPool};
 #[cfg(feature = "cookies")]
 pub use cookies::{Cookie, CookieKey, Cookies, SameSite};

@@ -68,8 +68,8 @@ mod versions;
 pub use body::{Body, BodyDropped, BodySender, IntoBody};
 pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
-pub use request::{ConnectProtocol, PastRedirect, Request};
-pub use response::{IntoResponse, Response};
+pub use request::{ConnectProtocol, InterimError, InterimSender, PastRedirect, Request};
+pub use response::{CutShort, IntoResponse, Response, SentResponse};
 pub use stoop_proto::{
     CloseReason, Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation,
     without_password,

@@ -54,6 +54,9 @@ pub struct ServerLimits {
     /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB. Over
     /// HTTP/1 up to four times as much is sent at once to a client that took all of it each time before.
     pub output_bytes_max: usize,
+    /// Interim responses, such as 103, that a handler may send ahead of each of its responses: 0, so that
+    /// requests need not carry what that takes. See [`Request::interim`](crate::Request::interim).
+    pub interim_responses_max: u32,
 }
 
 impl Default for ServerLimits {
@@ -67,6 +70,7 @@ impl Default for ServerLimits {
             requests_per_connection_max: 10_000,
             drain_bytes_max: 256 * 1024,
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
+            interim_responses_max: 0,
         }
     }
 }

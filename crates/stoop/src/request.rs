@@ -2,6 +2,7 @@
 
 #[cfg(feature = "digest-auth")]
 pub(crate) mod digest;
+pub(crate) mod interim;
 mod parts;
 mod past_redirect;
 pub(crate) mod relay;
@@ -21,6 +22,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 use crate::versions::Versions;
 
+pub use interim::{InterimError, InterimSender};
 pub(crate) use parts::{RequestDeadlines, RequestParts};
 pub use past_redirect::PastRedirect;
 
@@ -334,6 +336,32 @@ impl Request {
         })
     }
 
+    /// What sends interim responses, such as 103 (RFC 8297), ahead of the response to this request. `None` where none
+    /// may be sent: to a client of HTTP/1.0 (RFC 9110 §15.2), by a server whose
+    /// [`ServerLimits::interim_responses_max`](crate::ServerLimits::interim_responses_max) is 0, as by default, and of
+    /// a request that was made here. A 100 (Continue) is sent by the server itself when the content is first read.
+    ///
+    /// ```
+    /// use stoop::{Request, Response, Server, ServerLimits};
+    ///
+    /// async fn page(request: Request) -> Response {
+    ///     if let Some(interim) = request.interim() {
+    ///         let _ = interim.early_hints(["</style.css>; rel=preload; as=style"]);
+    ///     }
+    ///     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    ///     Response::from_text("here it is")
+    /// }
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let mut limits = ServerLimits::default();
+    /// limits.interim_responses_max = 1;
+    /// let server = Server::listen("127.0.0.1:0")?.limits(limits).run_here(page)?;
+    /// # Ok::<(), stoop::ListenError>(()) }).unwrap();
+    /// ```
+    pub fn interim(&self) -> Option<InterimSender> {
+        self.parts.interim.clone()
+    }
+
     /// The content.
     pub fn body(&self) -> &Body {
         &self.body
@@ -349,8 +377,8 @@ impl Request {
         self.body
     }
 
-    /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and the
-    /// [`ConnectProtocol`] of an extended CONNECT as an extension. The authority of a request that was received over
+    /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and as extensions
+    /// the [`ConnectProtocol`] of an extended CONNECT and the [`InterimSender`], if there is one. The authority of a request that was received over
     /// HTTP/2 is its Host.
     ///
     /// # Errors
@@ -366,6 +394,9 @@ impl Request {
         *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
         if let Some(protocol) = self.protocol() {
             request.extensions_mut().insert(ConnectProtocol(protocol.into()));
+        }
+        if let Some(interim) = self.parts.interim.take() {
+            request.extensions_mut().insert(interim);
         }
         *request.body_mut() = self.body;
         Ok(request)
@@ -391,6 +422,7 @@ impl TryFrom<http::Request<Body>> for Request {
             None => Self::new(parts.method, &uri)?,
         };
         ours.parts.head.set_version(parts.version);
+        ours.parts.interim = parts.extensions.remove();
         ours.parts.extensions = parts.extensions;
         from_map(&parts.headers, ours.fields_mut());
         ours.body = body;

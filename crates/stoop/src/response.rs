@@ -2,9 +2,12 @@
 
 mod read;
 mod save;
+mod sent;
 mod tuples;
 
 pub(crate) use read::Asked;
+pub(crate) use sent::SentHook;
+pub use sent::{CutShort, SentResponse};
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
@@ -22,6 +25,7 @@ use crate::error::BoxError;
 use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
 use crate::request::{PastRedirect, RequestParts};
+use crate::response::sent::SentExtension;
 use crate::timings::Timings;
 use crate::upgrade::{OnUpgrade, UpgradeExtension, UpgradeSender, upgrade};
 
@@ -54,6 +58,8 @@ pub struct Response<B = Body> {
     extensions: Extensions,
     /// The request it answers, as it was sent last.
     pub(crate) sent: Option<Recycle<RequestParts>>,
+    /// Who is to be told when it was sent.
+    pub(crate) hook: SentHook,
 }
 
 /// What a received response keeps with it while it is one of the `http` crate.
@@ -171,6 +177,7 @@ impl<B> Response<B> {
             save_max: u64::MAX,
             extensions: Extensions::new(),
             sent: None,
+            hook: SentHook::default(),
         }
     }
 
@@ -209,6 +216,28 @@ impl<B> Response<B> {
     pub fn with_field(mut self, name: &str, value: impl AsRef<[u8]>) -> Result<Self, Misuse> {
         self.fields_mut().push(name, value.as_ref())?;
         Ok(self)
+    }
+
+    /// Has `tell` called once, when all of the response is the kernel's or it is known that not all of it will be:
+    /// after the client has left, after its content has failed, or if it is dropped before it is sent. Functions that
+    /// are given one after the other are all called, in that order. An upgrade or a tunnel is sent with its head.
+    ///
+    /// It runs on the connection's core: what blocks there blocks all its connections. A response that was received
+    /// by a client tells that it was dropped.
+    ///
+    /// ```
+    /// use stoop::{Request, Response};
+    ///
+    /// fn hello(_: Request) -> Response {
+    ///     Response::from_text("Hello, world!").on_sent(|sent| match sent.cut_short() {
+    ///         None => println!("{} bytes", sent.content_bytes()),
+    ///         Some(why) => println!("cut short: {why}"),
+    ///     })
+    /// }
+    /// ```
+    pub fn on_sent(mut self, tell: impl FnOnce(SentResponse) + Send + 'static) -> Self {
+        self.hook.add(tell);
+        self
     }
 
     /// Closes the connection after this response.
@@ -357,6 +386,7 @@ where
             save_max: self.save_max,
             extensions: self.extensions,
             sent: self.sent,
+            hook: self.hook,
         }
     }
 }
@@ -411,6 +441,9 @@ impl<B> From<http::Response<B>> for Response<B> {
         }
         response.upgrade =
             response.extensions.remove::<UpgradeExtension>().and_then(|upgrade| upgrade.take());
+        if let Some(hook) = response.extensions.remove::<SentExtension>() {
+            response.hook = hook.take();
+        }
         if !parts.headers.is_empty() {
             from_map(&parts.headers, response.fields_mut());
         }
@@ -504,6 +537,10 @@ impl From<Response> for http::Response<Body> {
         theirs.extensions_mut().extend(std::mem::take(&mut response.extensions));
         if let Some(sender) = response.upgrade.take() {
             theirs.extensions_mut().insert(UpgradeExtension::new(sender));
+        }
+        if !response.hook.is_none() {
+            let hook = std::mem::take(&mut response.hook);
+            theirs.extensions_mut().insert(SentExtension::new(hook));
         }
         if let Some(sent) = response.sent.take() {
             let (redirects, collect_max) = (response.redirects, response.collect_max);

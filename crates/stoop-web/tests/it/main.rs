@@ -1,5 +1,6 @@
 //! What a service does with requests, over the real machines of both ends and without a socket.
 
+mod access_log;
 #[cfg(feature = "json")]
 mod arguments;
 mod events;

@@ -35,6 +35,14 @@ pub(crate) struct Wire {
     acknowledged_at_ping: Option<i64>,
 }
 
+/// A place in what a connection sends.
+pub(crate) enum Mark {
+    /// After so many bytes that are the connection's own.
+    Output(u64),
+    /// After so many bytes that are the transport's: with what TLS adds.
+    Transport(i64),
+}
+
 impl Wire {
     pub(crate) fn new(io: AnyTransport) -> Self {
         Self {
@@ -203,6 +211,31 @@ impl Wire {
     /// as it has not acknowledged all of a TLS handshake.
     pub(crate) fn has_arrived(&self) -> i64 {
         self.written() - self.io.unacknowledged() as i64
+    }
+
+    /// The end of what was written.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark::Output(self.taken + self.out.len() as u64)
+    }
+
+    /// Whether the kernel has taken all that was written up to `mark`. Over TLS it may be so a little earlier than it
+    /// is said, where a record goes on behind it.
+    pub(crate) fn has_sent(&self, mark: &mut Mark) -> bool {
+        if let Mark::Output(end) = *mark {
+            if self.taken < end {
+                return false;
+            }
+            *mark = Mark::Transport(self.taken as i64 + self.io.overhead() as i64);
+        }
+        matches!(*mark, Mark::Transport(end) if self.written() >= end)
+    }
+
+    /// How many of the bytes up to `mark` wait for the kernel still.
+    pub(crate) fn unsent_before(&self, mark: &Mark) -> u64 {
+        match *mark {
+            Mark::Output(end) => end.saturating_sub(self.taken) + self.io.unsent() as u64,
+            Mark::Transport(end) => u64::try_from(end - self.written()).unwrap_or(0),
+        }
     }
 
     fn backlog(&self) -> usize {

@@ -14,6 +14,7 @@ use url::Url;
 use super::PastRedirect;
 #[cfg(feature = "digest-auth")]
 use super::digest::DigestCredentials;
+use super::interim::InterimSender;
 #[cfg(feature = "compression")]
 use crate::body::ContentCoding;
 use crate::conn::recycle::{FreeList, Recycled};
@@ -40,6 +41,8 @@ pub(crate) struct RequestParts {
     pub(crate) tls: Option<TlsSession>,
     /// What a server knows of the connection it came over.
     pub(crate) facts: Option<Arc<ConnectionFacts>>,
+    /// By which its handler sends interim responses.
+    pub(crate) interim: Option<InterimSender>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
     /// What a client measured of it.
@@ -96,6 +99,7 @@ impl Recycled for RequestParts {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
             facts: None,
+            interim: None,
             url: None,
             timings,
             deadlines,
@@ -119,6 +123,7 @@ impl Recycled for RequestParts {
             self.tls = None;
         }
         self.facts = None;
+        self.interim = None;
         self.url = None;
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;

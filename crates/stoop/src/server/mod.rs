@@ -20,6 +20,7 @@ mod observe;
 mod per_address;
 mod server_workers;
 mod shedding;
+mod watches;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

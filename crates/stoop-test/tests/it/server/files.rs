@@ -13,7 +13,7 @@ use super::{dial, listen};
 use crate::programs::TestFolder;
 
 /// A pattern that no part of is like another nearby.
-fn content(len: usize) -> Vec<u8> {
+pub(super) fn content(len: usize) -> Vec<u8> {
     (0..len).map(|n| (n % 251) as u8 ^ (n >> 12) as u8).collect()
 }
 
@@ -28,13 +28,15 @@ fn ranges(file: &Arc<File>) -> impl Fn(Request) -> Response + Clone + Send + Syn
 }
 
 /// A client and an origin for each way that content can go.
-struct Ways {
-    ways: Vec<(&'static str, Client, String)>,
+pub(super) struct Ways {
+    pub(super) ways: Vec<(&'static str, Client, String)>,
     _servers: Vec<ServerHandle>,
 }
 
 impl Ways {
-    fn to(handler: impl Fn(Request) -> Response + Clone + Send + Sync + 'static) -> Self {
+    pub(super) fn to(
+        handler: impl Fn(Request) -> Response + Clone + Send + Sync + 'static,
+    ) -> Self {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
         let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();

@@ -75,6 +75,10 @@ pub(crate) trait DriverRole: Sized {
     /// A part of an exchange's content was written, and more follows.
     fn piece_sent(&mut self, exchange: &mut Self::Exchange, wire: &Wire, now: Instant);
 
+    /// What was written was handed to the transport, as far as it takes it; or it has failed.
+    #[inline]
+    fn flushed(&mut self, _: &Wire, _is_ok: bool) {}
+
     /// The source of an exchange's content was polled.
     #[inline]
     fn source_polled(_: &mut StreamDriver<Self>, _: StreamKey) {}
@@ -219,7 +223,9 @@ impl<R: DriverRole> StreamDriver<R> {
     /// Sends what was written. Ready with false if the transport failed.
     #[inline]
     pub(crate) fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        self.wire.flush(cx, self.role.output_bytes_max())
+        let flushed = self.wire.flush(cx, self.role.output_bytes_max());
+        self.role.flushed(&self.wire, flushed != Poll::Ready(false));
+        flushed
     }
 
     /// Writes the frames of the connection itself: SETTINGS, PING, WINDOW_UPDATE and so on. They wait in

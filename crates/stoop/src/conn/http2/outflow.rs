@@ -25,6 +25,8 @@ pub(crate) struct Outflow<M> {
     /// The piece that was polled and is not sent yet.
     piece: Bytes,
     trailers: Option<Box<Fields>>,
+    /// How much of it was handed on to be sent.
+    cut_bytes: u64,
 }
 
 /// What a poll of the source brought.
@@ -53,12 +55,12 @@ pub(crate) struct Cut {
 impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
     /// Content that is polled from `source`.
     pub(crate) fn polled_from(source: M) -> Self {
-        Self { source: Some(source), piece: Bytes::new(), trailers: None }
+        Self { source: Some(source), piece: Bytes::new(), trailers: None, cut_bytes: 0 }
     }
 
     /// Content that is there.
     pub(crate) fn of(piece: Bytes) -> Self {
-        Self { source: None, piece, trailers: None }
+        Self { source: None, piece, trailers: None, cut_bytes: 0 }
     }
 
     /// Whether its source is to be asked for more before anything can be sent.
@@ -117,8 +119,14 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
         let fits = self.piece.len() <= max.min(TURN_BYTES);
         let len = if fits { self.piece.len() } else { max.min(RECORD_BYTES) };
         let piece = self.piece.split_to(len);
+        self.cut_bytes += len as u64;
         let is_over = self.piece.is_empty();
         Cut { piece, is_over, is_last: is_over && self.source.is_none() }
+    }
+
+    /// How many bytes of it were cut, to be sent.
+    pub(crate) fn cut_bytes(&self) -> u64 {
+        self.cut_bytes
     }
 
     pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {

@@ -126,7 +126,9 @@ impl<R: DriverRole> StreamDriver<R> {
 
     /// Sends what the machine wrote last.
     fn close(&mut self, cx: &mut Context<'_>) -> Round {
-        match self.wire.flush_last(cx, self.role.output_bytes_max()) {
+        let flushed = self.wire.flush_last(cx, self.role.output_bytes_max());
+        self.role.flushed(&self.wire, flushed != Poll::Ready(false));
+        match flushed {
             Poll::Pending => R::wait(self, cx),
             Poll::Ready(true) if !self.at_end && self.role.begin_linger(self.now) => {
                 self.stage = Stage::Lingering;

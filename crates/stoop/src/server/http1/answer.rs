@@ -17,7 +17,8 @@ use crate::conn::OutputSink;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
-use crate::response::{Payload, Response};
+use crate::request::interim::InterimQueue;
+use crate::response::{CutShort, Payload, Response};
 use crate::server::call::{
     is_read_on, parts, poll_handler, read_small_file, send_head, set_polled,
 };
@@ -33,6 +34,10 @@ impl<H: Handler> Http1Driver<H> {
     pub(super) fn answer(&mut self, cx: &mut Context<'_>) -> bool {
         let mut moved = self.run_handlers(cx);
         while let Some(front) = self.exchanges.front_mut() {
+            if let Some(interim) = front.interim.take() {
+                moved |= self.tell_ahead(interim, cx);
+            }
+            let Some(front) = self.exchanges.front_mut() else { break };
             match &front.response {
                 PipelinedResponse::Running(_) => break,
                 PipelinedResponse::There(_) => {
@@ -59,6 +64,35 @@ impl<H: Handler> Http1Driver<H> {
             if !self.is_serving() {
                 break;
             }
+        }
+        moved
+    }
+
+    /// Sends what the handler of the oldest request has sent ahead of its response. True if that was something.
+    fn tell_ahead(&mut self, interim: InterimQueue, cx: &Context<'_>) -> bool {
+        let Some(front) = self.exchanges.front() else { return false };
+        let (answer, is_running) = (front.answer, front.is_running());
+        let moved = self.send_interim(answer, &interim, cx);
+        if let Some(front) = self.exchanges.front_mut()
+            && is_running
+        {
+            front.interim = Some(interim);
+        }
+        moved
+    }
+
+    /// Sends the interim responses that a handler has sent so far.
+    pub(super) fn send_interim(
+        &mut self,
+        answer: h1::ResponseContext,
+        interim: &InterimQueue,
+        cx: &Context<'_>,
+    ) -> bool {
+        let mut moved = false;
+        while let Some((status, fields)) = interim.next(cx) {
+            let out = &mut OutputSink(&mut self.wire.out);
+            // It fails only where no response is due, and there it is of no use.
+            moved |= self.machine.send_interim(answer, status, &fields, out).is_ok();
         }
         moved
     }
@@ -101,12 +135,15 @@ impl<H: Handler> Http1Driver<H> {
         content: Option<&RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) -> Option<PipelinedResponse<H>> {
+        self.watches.start(std::mem::take(&mut response.hook));
         if let Some(sender) = response.upgrade.take() {
             let parts = parts(&response);
             if self.machine.switch(answer, &parts, &mut OutputSink(&mut self.wire.out)).is_ok() {
                 self.stage = Http1Stage::Switching(sender);
                 self.core.monitor.count_response(response.status());
                 self.core.monitor.count_upgrade();
+                self.watches.begin(response.status());
+                self.watches.end(&self.wire);
                 return None;
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
@@ -124,12 +161,16 @@ impl<H: Handler> Http1Driver<H> {
             machine.respond(answer, parts, size, &mut OutputSink(&mut wire.out))
         };
         if send_head(&mut response, close, send).is_none() {
-            self.abort();
+            self.abort(CutShort::Content);
             return None;
         }
         self.core.monitor.count_response(response.status());
+        self.watches.begin(response.status());
         match response.payload {
             Payload::Full(bytes) => {
+                if self.machine.sends_content() {
+                    self.watches.add_content(bytes.len());
+                }
                 self.finish(answer, Some(bytes), None);
                 None
             }
@@ -206,15 +247,16 @@ impl<H: Handler> Http1Driver<H> {
                 }
                 // The content failed, or its source panicked: the client must not take it for whole.
                 Ok(Poll::Ready(Some(Err(_)))) | Err(_) => {
-                    self.abort();
+                    self.abort(CutShort::Content);
                     return Sent::All;
                 }
             };
             sent = Sent::Some;
             match frame.into_data() {
                 Ok(data) => {
+                    self.watches.add_content(data.len());
                     if self.machine.data(data, &mut OutputSink(&mut self.wire.out)).is_err() {
-                        self.abort();
+                        self.abort(CutShort::Content);
                         return Sent::All;
                     }
                     // `is_end_stream` was wrong: what is written is sent before the next piece.
@@ -238,6 +280,9 @@ impl<H: Handler> Http1Driver<H> {
 
     /// Sends what comes next of the oldest response's file, and its end with the last of it.
     fn send_chunk(&mut self, chunk: Option<io::Result<FileChunk>>, is_last: bool) -> Sent {
+        if let Some(Ok(chunk)) = &chunk {
+            self.watches.add_content(chunk.len());
+        }
         let out = &mut OutputSink(&mut self.wire.out);
         let sent = match chunk {
             None => Ok(()),
@@ -249,7 +294,7 @@ impl<H: Handler> Http1Driver<H> {
             Some(Err(_)) => Err(()),
         };
         if sent.is_err() {
-            self.abort();
+            self.abort(CutShort::Content);
             return Sent::All;
         }
         if !is_last {
@@ -288,8 +333,9 @@ impl<H: Handler> Http1Driver<H> {
         let out = &mut OutputSink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
         if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {
-            return self.abort();
+            return self.abort(CutShort::Content);
         }
+        self.watches.end(&self.wire);
         if self.machine.is_sent() {
             // A client that said it would send no more, and did not, needs no time to read: nothing
             // unread on our side will make the kernel reset the connection.

@@ -7,6 +7,7 @@ use stoop_proto::CloseReason;
 
 use crate::handler::Handler;
 use crate::limits::after;
+use crate::response::CutShort;
 use crate::server::control::Lifecycle;
 use crate::server::core::ConnectionParts;
 use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, Read};
@@ -28,7 +29,8 @@ pub(in crate::server) enum End {
 impl<H: Handler> Http1Driver<H> {
     /// Closes once everything is sent.
     pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Http1Round {
-        match self.wire.flush_last(cx, self.core.limits.output_bytes_max) {
+        let flushed = self.wire.flush_last(cx, self.core.limits.output_bytes_max);
+        match self.note_flush(flushed) {
             Poll::Pending => self.wait(cx, Read::Held),
             Poll::Ready(false) => Http1Round::End(End::Closed),
             Poll::Ready(true) if linger => {
@@ -76,7 +78,8 @@ impl<H: Handler> Http1Driver<H> {
 
     /// A response under way cannot be completed. Where its framing shows that it is incomplete, what was
     /// sent of it arrives; else only a reset shows it.
-    pub(super) fn abort(&mut self) {
+    pub(super) fn abort(&mut self, why: CutShort) {
+        self.watches.cut_current(why, &self.wire);
         let is_until_close = self.machine.is_until_close();
         self.machine.abort();
         match is_until_close {
@@ -111,7 +114,9 @@ impl<H: Handler> Http1Driver<H> {
 
     /// Ends the driver: what it had, if the connection goes on.
     pub(in crate::server) fn end(self, end: End) -> Option<ConnectionParts<H>> {
-        let Self { wire, core, timeouts, registration, facts, balance, stage, .. } = self;
+        let Self { wire, core, timeouts, registration, facts, balance, stage, mut watches, .. } =
+            self;
+        watches.cut_all(CutShort::Server, &wire);
         match (end, stage) {
             (End::Http2, _) => {
                 return Some(ConnectionParts {

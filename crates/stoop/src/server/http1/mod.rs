@@ -31,10 +31,12 @@ use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::request::RequestParts;
-use crate::response::Response;
+use crate::request::interim::InterimQueue;
+use crate::response::{CutShort, Response};
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
 use crate::server::future_pool::FutureSlot;
+use crate::server::watches::Watches;
 use crate::turn::{Turn, yield_turn};
 use crate::upgrade::UpgradeSender;
 
@@ -66,6 +68,7 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     at_end: bool,
     registration: Registration,
     facts: Option<Arc<ConnectionFacts>>,
+    watches: Watches,
     /// Its share of the load of its core, behind the transport because it is dropped after it.
     balance: Option<stoop_io::ConnectionSlot>,
 }
@@ -102,6 +105,8 @@ struct PipelinedExchange<H: Handler> {
     response: PipelinedResponse<H>,
     /// Where the request's content goes, while there is some to come.
     content: Option<RequestBodyWriter>,
+    /// What its handler sends ahead of the response, if it may.
+    interim: Option<InterimQueue>,
     /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
     parallel: bool,
     /// It was woken, or may have been.
@@ -168,6 +173,7 @@ impl<H: Handler> Http1Driver<H> {
             at_end: false,
             registration,
             facts,
+            watches: Watches::default(),
             balance,
             core,
         }
@@ -280,7 +286,10 @@ impl<H: Handler> Http1Driver<H> {
                 self.at_end = true;
                 Http1Round::Again
             }
-            Poll::Ready(Ok(FillResult::Full) | Err(_)) => Http1Round::End(End::Closed),
+            Poll::Ready(Ok(FillResult::Full) | Err(_)) => {
+                self.watches.cut_all(CutShort::Client, &self.wire);
+                Http1Round::End(End::Closed)
+            }
             Poll::Pending if self.is_drained() => {
                 self.begin_close(CloseReason::Draining, false);
                 Http1Round::Again
@@ -307,7 +316,18 @@ impl<H: Handler> Http1Driver<H> {
 
     /// Sends what there is. Ready with whether all of it is gone, rather than the client.
     fn flush(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
-        self.wire.flush(cx, self.core.limits.output_bytes_max)
+        let flushed = self.wire.flush(cx, self.core.limits.output_bytes_max);
+        self.note_flush(flushed)
+    }
+
+    /// Tells of the responses that were sent, or no longer can be.
+    #[inline]
+    fn note_flush(&mut self, flushed: Poll<bool>) -> Poll<bool> {
+        match flushed {
+            Poll::Ready(false) => self.watches.cut_all(CutShort::Client, &self.wire),
+            _ => self.watches.flushed(&self.wire),
+        }
+        flushed
     }
 
     /// Waits for a wake-up, or the nearest deadline.

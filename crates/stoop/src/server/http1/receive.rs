@@ -2,6 +2,7 @@
 
 use std::task::Context;
 
+use http::Version;
 use stoop_io::{Output, Transport};
 use stoop_proto::{CloseReason, Violation, h1};
 
@@ -13,6 +14,8 @@ use crate::error::{Error, Phase};
 use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
+use crate::request::interim::interim;
+use crate::response::CutShort;
 use crate::server::call::{call_handler, poll_handler};
 use crate::server::control::Lifecycle;
 use crate::server::http1::{
@@ -132,9 +135,18 @@ impl<H: Handler> Http1Driver<H> {
         parts.is_reused = self.requests > 1;
         parts.carried = self.wire.carried();
         parts.facts.clone_from(&self.facts);
+        let mut interim_queue = None;
+        if self.core.limits.interim_responses_max > 0 && parts.head.version() != Version::HTTP_10 {
+            (parts.interim, interim_queue) = interim(self.core.limits.interim_responses_max);
+        }
         let request = Request { parts, body };
         let response =
             call_handler(&self.core, request, |slot| poll_handler::<H>(slot, content.as_ref(), cx));
+        if let Some(queue) = &interim_queue
+            && self.exchanges.is_empty()
+        {
+            self.send_interim(answer, queue, cx);
+        }
         let response = match response {
             Ok(response) if self.exchanges.is_empty() => {
                 match self.begin(answer, content.as_ref(), response) {
@@ -150,6 +162,7 @@ impl<H: Handler> Http1Driver<H> {
             answer,
             response,
             content,
+            interim: interim_queue,
             parallel,
             due,
             since,
@@ -220,7 +233,7 @@ impl<H: Handler> Http1Driver<H> {
             self.begin_close(CloseReason::Violation, true);
             self.core.monitor.violated(self.peer(), violation, None);
         } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
-            self.abort();
+            self.abort(CutShort::Client);
             self.core.monitor.violated(self.peer(), violation, None);
         } else {
             self.violation = Some(violation);

@@ -12,7 +12,7 @@ use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
-use crate::response::Response;
+use crate::response::{CutShort, Response};
 use crate::server::call::content_timeout;
 use crate::server::control::Lifecycle;
 use crate::server::events::ServerTimeout;
@@ -196,6 +196,7 @@ impl<H: Handler> Http1Driver<H> {
             Http1Expired::Send if self.wire.check_progress() => {}
             Http1Expired::Send => {
                 self.timed_out(ServerTimeout::Send, None);
+                self.watches.cut_all(CutShort::Timeout, &self.wire);
                 return Some(Http1Round::End(End::Broken));
             }
             Http1Expired::Head if self.exchanges.is_empty() => {
@@ -208,14 +209,18 @@ impl<H: Handler> Http1Driver<H> {
             }
             Http1Expired::Watch => {
                 self.timeouts.watch = None;
-                return self.wire.io.has_failed().then_some(Http1Round::End(End::Closed));
+                if !self.wire.io.has_failed() {
+                    return None;
+                }
+                self.watches.cut_all(CutShort::Client, &self.wire);
+                return Some(Http1Round::End(End::Closed));
             }
             Http1Expired::Handler => self.stop_handlers(),
             Http1Expired::Content(kind) => {
                 let timeout = content_timeout(kind);
                 match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
                     true => {
-                        self.abort();
+                        self.abort(CutShort::Timeout);
                         self.timed_out(timeout, None);
                     }
                     false => self.refuse_late(timeout),

@@ -15,7 +15,8 @@ use crate::conn::OutputSink;
 use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
 use crate::conn::tunnel::{outgoing, tunnel};
 use crate::handler::Handler;
-use crate::response::{Payload, Response};
+use crate::request::interim::InterimQueue;
+use crate::response::{Payload, Response, SentHook};
 use crate::server::call::{is_read_on, parts, poll_handler, read_small_file, send_head};
 use crate::server::date;
 use crate::upgrade::{UpgradeSender, Upgraded};
@@ -42,6 +43,12 @@ impl<H: Handler> ServerDriver<H> {
         let Some(exchange) = self.exchanges.get(key) else { return };
         let StreamResponse::Running(future) = &mut exchange.response else { return };
         let polled = poll_handler::<H>(future, exchange.content.as_ref(), &mut cx);
+        if let Some(interim) = exchange.interim.take() {
+            self.send_interim(key, &interim);
+            if let Some(exchange) = self.exchanges.get(key) {
+                exchange.interim = Some(interim);
+            }
+        }
         let Poll::Ready(response) = polled else { return };
         let Some(exchange) = self.exchanges.take(key) else { return };
         let ServerExchange { content, tunnel, continue_owed, .. } = exchange;
@@ -63,10 +70,10 @@ impl<H: Handler> ServerDriver<H> {
         if let Some(sender) = response.upgrade.take() {
             match tunnel {
                 ServerTunnel::Asked(reader) => {
-                    return self.open_tunnel(key, content, reader, &response, sender);
+                    return self.open_tunnel(key, content, reader, response, sender);
                 }
                 // Only a CONNECT can be upgraded over HTTP/2.
-                _ => response = Response::failure(StatusCode::NOT_IMPLEMENTED),
+                _ => replace_by(&mut response, StatusCode::NOT_IMPLEMENTED),
             }
         }
         if continue_owed && is_read_on(content.as_ref(), &response) {
@@ -81,21 +88,25 @@ impl<H: Handler> ServerDriver<H> {
         key: StreamKey,
         content: Option<RequestBodyWriter>,
         reader: RequestBodyReader,
-        response: &Response<H::Body>,
+        mut response: Response<H::Body>,
         sender: UpgradeSender,
     ) {
         let date = date::now();
-        let mut parts = ResponseParts { date: Some(&date), ..parts(response) };
+        let mut parts = ResponseParts { date: Some(&date), ..parts(&response) };
         // RFC 8441 §5: over HTTP/2, 200 says what 101 says over HTTP/1.
         if parts.status == StatusCode::SWITCHING_PROTOCOLS {
             parts.status = StatusCode::OK;
         }
         if self.machine.open_tunnel(key, &parts, &mut OutputSink(&mut self.wire.out)).is_err() {
-            return self.respond(key, content, Response::failure(StatusCode::NOT_IMPLEMENTED));
+            replace_by(&mut response, StatusCode::NOT_IMPLEMENTED);
+            return self.respond(key, content, response);
         }
+        let (status, mut hook) = (parts.status, std::mem::take(&mut response.hook));
+        hook.begin(status);
+        self.role.watches.add_written(hook, &self.wire);
         let (writer, outgoing) = outgoing();
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
-        self.role.core.monitor.count_response(parts.status);
+        self.role.core.monitor.count_response(status);
         self.role.core.monitor.count_upgrade();
         // If the handler has dropped its receiver, the tunnel is dropped here, and ends.
         let _ = sender.send(Upgraded { io, keep: None, head: None });
@@ -107,8 +118,10 @@ impl<H: Handler> ServerDriver<H> {
             content,
             tunnel: ServerTunnel::Open,
             continue_owed: false,
+            interim: None,
             waited: WaitTimes::new(&self.role.core.limits.time),
             closes: response.close,
+            hook: SentHook::default(),
         });
         self.poll_content(key);
     }
@@ -121,7 +134,7 @@ impl<H: Handler> ServerDriver<H> {
         content: Option<RequestBodyWriter>,
         mut response: Response<H::Body>,
     ) {
-        let closes = response.close;
+        let (closes, mut hook) = (response.close, std::mem::take(&mut response.hook));
         read_small_file(&mut response);
         let Self { machine, wire, .. } = self;
         let send = |parts: &ResponseParts<'_>, size| {
@@ -135,9 +148,11 @@ impl<H: Handler> ServerDriver<H> {
             return;
         };
         self.role.core.monitor.count_response(response.status());
+        hook.begin(response.status());
         let outflow = match response.payload {
             Payload::Full(_) | Payload::Stream(_) if !has_content => None,
             Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key).min(TURN_BYTES) => {
+                hook.add_content(bytes.len() as u64);
                 let _ = self.machine.data(key, bytes, true, &mut OutputSink(&mut self.wire.out));
                 None
             }
@@ -153,14 +168,19 @@ impl<H: Handler> ServerDriver<H> {
         if outflow.is_none() && closes {
             self.machine.drain(self.now, CloseReason::CallerCloses);
         }
+        if outflow.is_none() {
+            self.role.watches.add_written(std::mem::take(&mut hook), &self.wire);
+        }
         let keep = |response| ServerExchange {
             key,
             response,
             content,
             tunnel,
             continue_owed,
+            interim: None,
             waited,
             closes,
+            hook,
         };
         match outflow {
             None if keeps_nothing && !self.machine.is_open(key) => {}
@@ -182,6 +202,16 @@ impl<H: Handler> ServerDriver<H> {
         }
     }
 
+    /// Sends the interim responses that a handler has sent so far.
+    pub(super) fn send_interim(&mut self, key: StreamKey, interim: &InterimQueue) {
+        let waker = self.exchanges.waker(key.index());
+        while let Some((status, fields)) = interim.next(&Context::from_waker(&waker)) {
+            let out = &mut OutputSink(&mut self.wire.out);
+            // It fails only where no response is due, and there it is of no use.
+            let _ = self.machine.send_interim(key, status, &fields, out);
+        }
+    }
+
     pub(super) fn say_continue(&mut self, key: StreamKey) {
         let out = &mut OutputSink(&mut self.wire.out);
         // It fails only where no response is due, and there a 100 is of no use.
@@ -191,6 +221,11 @@ impl<H: Handler> ServerDriver<H> {
     /// A response was sent to its end.
     pub(super) fn sent(&mut self, key: StreamKey) {
         if let Some(exchange) = self.exchanges.get(key) {
+            let mut hook = std::mem::take(&mut exchange.hook);
+            if let StreamResponse::Sending(outflow) = &exchange.response {
+                hook.add_content(outflow.cut_bytes());
+            }
+            self.role.watches.add_written(hook, &self.wire);
             exchange.response = StreamResponse::Sent;
             // Clients take a GOAWAY before the end of a response for its end.
             if exchange.closes {
@@ -223,4 +258,11 @@ impl<H: Handler> ServerDriver<H> {
             self.credit(key, unread.unwrap_or(0));
         }
     }
+}
+
+/// Replaces a response that cannot be sent by a failure, of which the same are told.
+fn replace_by<B>(response: &mut Response<B>, status: StatusCode) {
+    let hook = std::mem::take(&mut response.hook);
+    *response = Response::failure(status);
+    response.hook = hook;
 }

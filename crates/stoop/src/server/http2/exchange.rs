@@ -16,6 +16,8 @@ use crate::conn::rate::RateBudget;
 use crate::conn::tunnel::TunnelContent;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
+use crate::request::interim::InterimQueue;
+use crate::response::SentHook;
 use crate::server::call::set_polled;
 use crate::server::future_pool::FutureSlot;
 
@@ -29,8 +31,12 @@ pub(in crate::server) struct ServerExchange<H: Handler> {
     /// The client waits for a 100 before it sends content (RFC 9110 §10.1.1).
     pub(super) continue_owed: bool,
     pub(super) waited: WaitTimes,
+    /// What its handler sends ahead of the response, if it may.
+    pub(super) interim: Option<InterimQueue>,
     /// The connection is to end behind the response.
     pub(super) closes: bool,
+    /// Who is to be told when the response was sent, while it is being sent.
+    pub(super) hook: SentHook,
 }
 
 impl<H: Handler> SendingExchange for ServerExchange<H> {

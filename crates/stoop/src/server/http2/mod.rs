@@ -26,10 +26,12 @@ use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
+use crate::response::CutShort;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
+use crate::server::watches::Watches;
 
-use exchange::ServerExchange;
+use exchange::{ServerExchange, StreamResponse};
 use timeouts::Http2Timeouts;
 
 /// Drives one connection.
@@ -41,6 +43,7 @@ pub(in crate::server) struct ServerRole<H: Handler> {
     timeouts: Http2Timeouts,
     registration: Registration,
     facts: Option<Arc<ConnectionFacts>>,
+    watches: Watches,
     /// It has had a request.
     is_used: bool,
     /// Its share of the load of its core.
@@ -52,9 +55,31 @@ impl<H: Handler> ServerDriver<H> {
         let ConnectionParts { wire, core, timer, registration, facts, balance } = parts;
         let machine = h2::Connection::server(core.wire_limits.clone());
         let timeouts = Http2Timeouts::new(timer);
+        let (watches, is_used) = (Watches::default(), false);
         let role =
-            ServerRole { core, timeouts, registration, facts, is_used: false, _balance: balance };
+            ServerRole { core, timeouts, registration, facts, watches, is_used, _balance: balance };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
+    }
+
+    /// Tells that the response of an exchange that was taken out is not sent to its end.
+    pub(super) fn cut(&self, exchange: Option<ServerExchange<H>>, why: CutShort) {
+        let Some(mut exchange) = exchange else { return };
+        if let StreamResponse::Sending(outflow) = &exchange.response {
+            exchange.hook.add_content(outflow.cut_bytes());
+        }
+        exchange.hook.cut(why, self.wire.unsent() as u64);
+    }
+
+    /// Drops all exchanges: their responses are not sent to their ends.
+    fn cut_exchanges(&mut self, why: CutShort) {
+        let exchanges: Vec<_> = self.exchanges.drain().collect();
+        exchanges.into_iter().for_each(|exchange| self.cut(Some(exchange), why));
+    }
+
+    /// The same when nothing at all is sent any more.
+    fn cut_all(&mut self, why: CutShort) {
+        self.cut_exchanges(why);
+        self.role.watches.cut_all(why, &self.wire);
     }
 }
 
@@ -78,6 +103,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
                 if driver.machine.streams() > 0 || driver.wire.unsent() > 0 {
                     driver.role.core.control.count_aborted();
                 }
+                driver.cut_all(CutShort::Server);
                 driver.wire.io.reset_on_close();
                 return ControlFlow::Break(());
             }
@@ -118,6 +144,14 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         exchange.waited.blocked = 0;
     }
 
+    #[inline]
+    fn flushed(&mut self, wire: &Wire, is_ok: bool) {
+        match is_ok {
+            true => self.watches.flushed(wire),
+            false => self.watches.cut_all(CutShort::Client, wire),
+        }
+    }
+
     /// The content may be the request's own, which the client waits to send more of.
     #[inline]
     fn source_polled(driver: &mut ServerDriver<H>, key: StreamKey) {
@@ -135,7 +169,8 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         key: StreamKey,
         _: SendFailure<SourceError<Self>>,
     ) {
-        driver.reset_exchange(key, ErrorCode::INTERNAL_ERROR);
+        let exchange = driver.reset_exchange(key, ErrorCode::INTERNAL_ERROR);
+        driver.cut(exchange, CutShort::Content);
     }
 
     fn exchange_taken(driver: &mut ServerDriver<H>, exchange: &ServerExchange<H>) {
@@ -159,14 +194,16 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     /// What is left of exchanges is over: their handlers are dropped.
     fn machine_ended(driver: &mut ServerDriver<H>) {
-        drop(driver.exchanges.drain());
+        driver.cut_exchanges(CutShort::Client);
         // One that is gone has broken no rule.
         if let Some(fault) = driver.machine.fault().filter(|fault| *fault != Fault::CutShort) {
             driver.role.core.monitor.faulted(driver.wire.io.peer().inet(), fault);
         }
     }
 
-    fn transport_failed(_: &mut ServerDriver<H>, _: TransportFailure) {}
+    fn transport_failed(driver: &mut ServerDriver<H>, _: TransportFailure) {
+        driver.cut_all(CutShort::Client);
+    }
 
     fn begin_linger(&mut self, now: Instant) -> bool {
         self.timeouts.begin_linger(&self.core.limits, now);

@@ -16,7 +16,8 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::request::Request;
 use crate::request::RequestParts;
-use crate::response::Response;
+use crate::request::interim::interim;
+use crate::response::{CutShort, Response, SentHook};
 use crate::server::call::{call_handler, poll_handler};
 
 impl<H: Handler> ServerDriver<H> {
@@ -51,12 +52,19 @@ impl<H: Handler> ServerDriver<H> {
                 _ => body = Body(Kind::Request(reader)),
             }
         }
+        let mut interim_queue = None;
+        if self.role.core.limits.interim_responses_max > 0 {
+            (parts.interim, interim_queue) = interim(self.role.core.limits.interim_responses_max);
+        }
         let request = Request { parts, body };
         let exchanges = &mut self.exchanges;
         let called = call_handler(&self.role.core, request, |slot| {
             let waker = exchanges.waker(key.index());
             poll_handler::<H>(slot, content.as_ref(), &mut Context::from_waker(&waker))
         });
+        if let Some(queue) = &interim_queue {
+            self.send_interim(key, queue);
+        }
         match called {
             Ok(response) => self.begin(key, (content, tunnel), continue_owed, response),
             Err(slot) => {
@@ -67,8 +75,10 @@ impl<H: Handler> ServerDriver<H> {
                     content,
                     tunnel,
                     continue_owed,
+                    interim: interim_queue,
                     waited: WaitTimes::new(&self.role.core.limits.time),
                     closes: false,
+                    hook: SentHook::default(),
                 });
                 self.attend_to_content(key);
             }
@@ -143,9 +153,9 @@ impl<H: Handler> ServerDriver<H> {
         if let h2::ResetReason::Fault(fault) = reason {
             self.role.core.monitor.malformed(self.wire.io.peer().inet(), fault, None, 1);
         }
-        let Some(exchange) = self.take_exchange(key) else { return };
+        let Some(mut exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
-        if let Some(content) = &exchange.content {
+        if let Some(content) = exchange.content.take() {
             let error = match reason {
                 h2::ResetReason::Fault(fault) => Error::fault(fault, Phase::Receive),
                 _ => Error::new(ErrorKind::ClosedEarly, Phase::Receive)
@@ -153,8 +163,9 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        if let StreamResponse::Running(slot) = exchange.response {
-            self.role.core.futures.put_back(slot);
+        match exchange.response {
+            StreamResponse::Running(slot) => self.role.core.futures.put_back(slot),
+            _ => self.cut(Some(exchange), CutShort::Client),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::conn::wire::Wire;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
-use crate::response::Response;
+use crate::response::{CutShort, Response};
 use crate::server::call::{LATE_REQUEST, content_timeout, poll_handler};
 use crate::server::events::ServerTimeout;
 
@@ -162,6 +162,7 @@ impl<H: Handler> ServerDriver<H> {
             // The client takes output, however slowly: it gets more time.
             Http2Expired::Send if self.wire.check_progress() => {}
             Http2Expired::Send => {
+                self.cut_all(CutShort::Timeout);
                 self.wire.io.reset_on_close();
                 self.timed_out(ServerTimeout::Send, None);
                 return Round::End;
@@ -253,7 +254,8 @@ impl<H: Handler> ServerDriver<H> {
                 ExpiredWait::Window => (ErrorCode::CANCEL, ServerTimeout::Send),
                 ExpiredWait::Rest => (ErrorCode::NO_ERROR, ServerTimeout::Drain),
             };
-            self.reset_exchange(key, code);
+            let exchange = self.reset_exchange(key, code);
+            self.cut(exchange, CutShort::Timeout);
             self.timed_out(timeout, None);
         }
     }
@@ -296,7 +298,10 @@ impl<H: Handler> ServerDriver<H> {
                     Response::refusal(StatusCode::REQUEST_TIMEOUT, LATE_REQUEST),
                 );
             }
-            StreamResponse::Sending(_) => self.machine.reset(key, ErrorCode::CANCEL),
+            StreamResponse::Sending(_) => {
+                self.machine.reset(key, ErrorCode::CANCEL);
+                self.cut(Some(exchange), CutShort::Timeout);
+            }
             StreamResponse::Sent => self.machine.reset(key, ErrorCode::NO_ERROR),
         }
     }

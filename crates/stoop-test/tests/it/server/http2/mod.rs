@@ -14,14 +14,14 @@ mod waits;
 use stoop::{Request, Response};
 use stoop_test::http2::Client;
 use stoop_test::peer::RawPeer;
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// The pseudo-header fields of a GET.
 pub(super) const GET: [(&str, &str); 4] =
     [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a")];
 
 /// A client over HTTP/2 on that connection.
-async fn client(peer: RawPeer<DuplexStream>) -> Client<DuplexStream> {
+pub(super) async fn client<S: AsyncRead + AsyncWrite + Unpin>(peer: RawPeer<S>) -> Client<S> {
     Client::new(peer.into_parts().0).await
 }
 

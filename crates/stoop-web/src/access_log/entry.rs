@@ -1,0 +1,205 @@
+//! What is known of an exchange when its line is written.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::{Duration, Instant, SystemTime};
+
+use stoop::{CutShort, Method, Request, Response, SentResponse, StatusCode, Version};
+
+use crate::exchange::{millis, now};
+
+/// Bytes of the request's target, and of each field, that an entry keeps: what is longer is cut. Heads may be larger by
+/// far, and one client could fill the queue.
+const TEXT_BYTES_MAX: usize = 2 * 1024;
+
+/// An exchange, for the function of [`AccessLog::custom`](super::AccessLog::custom).
+///
+/// Texts of the client's are cut at 2 KiB each.
+#[derive(Debug)]
+pub struct LogEntry {
+    method: Method,
+    version: Version,
+    peer: Option<SocketAddr>,
+    /// All texts, one behind the other.
+    text: Vec<u8>,
+    target: Range<usize>,
+    host: Range<usize>,
+    referer: Range<usize>,
+    user_agent: Range<usize>,
+    request_id: Range<usize>,
+    trace_parent: Range<usize>,
+    began: Instant,
+    responded: Option<Instant>,
+    status: Option<StatusCode>,
+    sent: Option<SentResponse>,
+    ended: Instant,
+    ended_at: SystemTime,
+}
+
+impl LogEntry {
+    /// The entry of a request that has come, its texts in `text`.
+    pub(super) fn of(request: &Request, mut text: Vec<u8>) -> Self {
+        text.clear();
+        let mut put = |value: &[u8]| {
+            let start = text.len();
+            text.extend_from_slice(&value[..value.len().min(TEXT_BYTES_MAX)]);
+            start..text.len()
+        };
+        let field = |name| request.field(name).unwrap_or_default();
+        let (target, host) =
+            (put(request.target().as_bytes()), put(request.authority().as_bytes()));
+        let (referer, user_agent) = (put(field("referer")), put(field("user-agent")));
+        let (request_id, trace_parent) = (put(field("x-request-id")), put(field("traceparent")));
+        let began = now();
+        Self {
+            method: request.method().clone(),
+            version: request.version(),
+            peer: request.remote_address(),
+            text,
+            target,
+            host,
+            referer,
+            user_agent,
+            request_id,
+            trace_parent,
+            began,
+            responded: None,
+            status: None,
+            sent: None,
+            ended: began,
+            ended_at: SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    /// Notes the handler's response. Its X-Request-Id, if it has one, is the exchange's.
+    pub(super) fn respond(&mut self, response: &Response) {
+        (self.responded, self.status) = (Some(now()), Some(response.status()));
+        if let Some(id) = response.field("x-request-id") {
+            let start = self.text.len();
+            self.text.extend_from_slice(&id[..id.len().min(TEXT_BYTES_MAX)]);
+            self.request_id = start..self.text.len();
+        }
+    }
+
+    pub(super) fn end(&mut self, sent: Option<SentResponse>) {
+        self.ended = sent.map_or_else(now, |sent| sent.ended_at());
+        self.ended_at = SystemTime::now();
+        self.sent = sent;
+    }
+
+    pub(super) fn into_text(self) -> Vec<u8> {
+        self.text
+    }
+
+    fn text(&self, range: &Range<usize>) -> Option<&[u8]> {
+        (!range.is_empty()).then(|| &self.text[range.clone()])
+    }
+
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The request's target, as it came.
+    pub fn target(&self) -> &str {
+        std::str::from_utf8(&self.text[self.target.clone()]).unwrap_or_default()
+    }
+
+    /// Host and port that the request was for.
+    pub fn host(&self) -> &str {
+        std::str::from_utf8(&self.text[self.host.clone()]).unwrap_or_default()
+    }
+
+    /// The version of HTTP.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The version as a request line has it: `HTTP/1.1`, `HTTP/2.0`.
+    pub fn protocol(&self) -> &'static str {
+        match self.version {
+            Version::HTTP_10 => "HTTP/1.0",
+            Version::HTTP_2 => "HTTP/2.0",
+            _ => "HTTP/1.1",
+        }
+    }
+
+    /// The client's address, if it came over TCP.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// The value of Referer.
+    pub fn referer(&self) -> Option<&[u8]> {
+        self.text(&self.referer)
+    }
+
+    /// The value of User-Agent.
+    pub fn user_agent(&self) -> Option<&[u8]> {
+        self.text(&self.user_agent)
+    }
+
+    /// The value of X-Request-Id: the response's, or else the request's.
+    pub fn request_id(&self) -> Option<&[u8]> {
+        self.text(&self.request_id)
+    }
+
+    /// The value of the request's traceparent.
+    pub fn trace_parent(&self) -> Option<&[u8]> {
+        self.text(&self.trace_parent)
+    }
+
+    /// The status that was sent, or else that of the handler's response; `None` if its handler was dropped before it
+    /// answered, because the client had left.
+    pub fn status(&self) -> Option<StatusCode> {
+        self.sent.and_then(|sent| sent.status()).or(self.status)
+    }
+
+    /// Bytes of content that were sent.
+    pub fn content_bytes(&self) -> u64 {
+        self.sent.map_or(0, |sent| sent.content_bytes())
+    }
+
+    /// Whether all of the response was sent.
+    pub fn is_complete(&self) -> bool {
+        self.sent.is_some_and(|sent| sent.is_complete())
+    }
+
+    /// Why not all of the response was sent; [`CutShort::Dropped`] where there was none.
+    pub fn cut_short(&self) -> Option<CutShort> {
+        self.sent.map_or(Some(CutShort::Dropped), |sent| sent.cut_short())
+    }
+
+    /// When the request came, by the clock on the wall.
+    pub fn time(&self) -> SystemTime {
+        let took = self.ended.saturating_duration_since(self.began);
+        self.ended_at.checked_sub(took).unwrap_or(self.ended_at)
+    }
+
+    /// From the request's head to the handler's response.
+    pub fn until_response(&self) -> Option<Duration> {
+        Some(self.responded?.saturating_duration_since(self.began))
+    }
+
+    /// From the request's head to when the head of the response was written.
+    pub fn until_head(&self) -> Option<Duration> {
+        Some(self.sent?.head_at()?.saturating_duration_since(self.began))
+    }
+
+    /// From the request's head to the end: everything was sent, or given up.
+    pub fn until_end(&self) -> Duration {
+        self.ended.saturating_duration_since(self.began)
+    }
+
+    pub(super) fn millis_until_response(&self) -> Option<f64> {
+        Some(millis(self.began, self.responded?))
+    }
+
+    pub(super) fn millis_until_head(&self) -> Option<f64> {
+        Some(millis(self.began, self.sent?.head_at()?))
+    }
+
+    pub(super) fn millis_until_end(&self) -> f64 {
+        millis(self.began, self.ended)
+    }
+}

@@ -1,0 +1,156 @@
+//! The middleware that has each exchange logged.
+
+use std::fmt;
+use std::io::Write;
+use std::sync::Arc;
+
+use stoop::{Answer, Body, Request, Response, SentResponse};
+
+use super::entry::LogEntry;
+use super::format::LogFormat;
+use super::writer::{LogHandle, LogOwner, LogShared, QUEUE_BYTES_MAX, Writer};
+use crate::exchange::{Watch, watch};
+use crate::route::middleware::{Middleware, Next};
+use crate::route::mode::Mode;
+
+/// Writes a line for each exchange, once its response was sent or given up.
+///
+/// No core waits for the writer: lines are queued, 1 MiB for each core at most, and written by a thread of the log's
+/// own, at least once a second. Beyond that they are dropped, and [counted](LogHandle::dropped_lines). Lines of several
+/// cores are not in the order of their times. The log ends when it and its handles are dropped: what is queued is then
+/// written.
+///
+/// | format | a line |
+/// |---|---|
+/// | [`common`](Self::common) | Apache's `%h %l %u %t "%r" %>s %b`, `%l` and `%u` always `-` |
+/// | [`combined`](Self::combined) | the same with `"%{Referer}i" "%{User-Agent}i"` |
+/// | [`json`](Self::json) | an object, see there |
+/// | [`custom`](Self::custom) | what a function writes |
+///
+/// What clients sent is escaped as Apache does it. A client that left before it was answered has status 499 in the first
+/// two, as nginx has it.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use stoop::Client;
+/// use stoop_web::{AccessLog, Router, get};
+///
+/// let path = std::env::temp_dir().join(format!("access-{}.log", std::process::id()));
+/// let log = AccessLog::json(std::fs::File::create(&path)?);
+/// let handle = log.handle();
+/// let app = Router::new().route("/", get(|| "hello")).layer(log).build()?;
+/// let client = Client::builder().handler(app).build()?;
+/// client.get("http://a.test/").await?.text().await?;
+/// # drop(client);
+/// # tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+/// handle.flush();
+/// let line = std::fs::read_to_string(&path)?;
+/// assert!(line.contains(r#""method":"GET","target":"/","host":"a.test""#), "{line}");
+/// // After logrotate has renamed it:
+/// handle.replace(std::fs::File::create(&path)?);
+/// # std::fs::remove_file(path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct AccessLog(Arc<LogOwner>);
+
+impl AccessLog {
+    /// Lines in Apache's common format.
+    pub fn common(writer: impl Write + Send + 'static) -> Self {
+        Self::start(LogFormat::Common, QUEUE_BYTES_MAX, Box::new(writer))
+    }
+
+    /// Lines in Apache's combined format.
+    pub fn combined(writer: impl Write + Send + 'static) -> Self {
+        Self::start(LogFormat::Combined, QUEUE_BYTES_MAX, Box::new(writer))
+    }
+
+    /// Lines that are objects of JSON.
+    ///
+    /// | name | value |
+    /// |---|---|
+    /// | `time` | when the request came, RFC 3339 in UTC with milliseconds |
+    /// | `method`, `target`, `host`, `version` | as they came; `HTTP/1.0`, `HTTP/1.1` or `HTTP/2.0` |
+    /// | `status` | a number; `null` if the client left before it was answered |
+    /// | `bytes` | of content that was sent |
+    /// | `referer`, `user_agent`, `request_id`, `traceparent` | fields of the request, if they came; X-Request-Id rather of the response |
+    /// | `peer` | address and port, over TCP |
+    /// | `response_ms` | from the request's head to the handler's response |
+    /// | `head_ms` | to when the head of the response was written |
+    /// | `total_ms` | to when the kernel had all of it, or it was given up |
+    /// | `complete`, `cut_short` | whether all was sent, and if not, the word of [`CutShort`](stoop::CutShort) |
+    pub fn json(writer: impl Write + Send + 'static) -> Self {
+        Self::start(LogFormat::Json, QUEUE_BYTES_MAX, Box::new(writer))
+    }
+
+    /// Lines that `format` writes behind what is there, without the line's end. It runs on the core that sent the
+    /// response. What the client sent may have quotes in it.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use stoop_web::AccessLog;
+    ///
+    /// let log = AccessLog::custom(std::io::sink(), |entry, line| {
+    ///     let _ = write!(line, "{} {:?} {:?}", entry.method(), entry.target(), entry.until_end());
+    /// });
+    /// # drop(log);
+    /// ```
+    pub fn custom(
+        writer: impl Write + Send + 'static,
+        format: impl Fn(&LogEntry, &mut Vec<u8>) + Send + Sync + 'static,
+    ) -> Self {
+        Self::start(LogFormat::Custom(Arc::new(format)), QUEUE_BYTES_MAX, Box::new(writer))
+    }
+
+    /// The same with room for so many bytes of lines of each core, in place of 1 MiB.
+    pub fn queue_bytes_max(self, bytes: usize) -> Self {
+        let shared = &self.0.shared;
+        shared.queue_bytes_max.store(bytes, std::sync::atomic::Ordering::Relaxed);
+        self
+    }
+
+    /// A handle of the log.
+    pub fn handle(&self) -> LogHandle {
+        LogHandle(self.0.clone())
+    }
+
+    fn start(format: LogFormat, queue_bytes_max: usize, writer: Writer) -> Self {
+        let shared = Arc::new(LogShared::new(format, queue_bytes_max, writer));
+        Self(Arc::new(LogOwner::start(shared)))
+    }
+}
+
+impl fmt::Debug for AccessLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AccessLog").field(&self.handle()).finish()
+    }
+}
+
+/// An exchange whose line is not written yet.
+struct Pending {
+    entry: Option<LogEntry>,
+    log: Arc<LogShared>,
+}
+
+impl Watch for Pending {
+    fn responded(&mut self, response: &Response) {
+        if let Some(entry) = &mut self.entry {
+            entry.respond(response);
+        }
+    }
+
+    fn ended(&mut self, sent: Option<SentResponse>) {
+        if let Some(mut entry) = self.entry.take() {
+            entry.end(sent);
+            self.log.put(entry);
+        }
+    }
+}
+
+impl<M: Mode> Middleware<M> for AccessLog {
+    fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
+        let log = self.0.shared.clone();
+        let entry = Some(LogEntry::of(&request, log.buffer()));
+        watch::<M>(next.answer(request), Pending { entry, log })
+    }
+}

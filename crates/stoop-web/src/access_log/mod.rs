@@ -1,0 +1,15 @@
+//! A line for each exchange, written by a thread of its own.
+//!
+//! `entry` is what is known of an exchange, `format` makes a line of it, `writer` collects lines and writes them,
+//! `layer` is the middleware around it, `clock` dates.
+
+mod clock;
+mod entry;
+mod escape;
+mod format;
+mod layer;
+mod writer;
+
+pub use entry::LogEntry;
+pub use layer::AccessLog;
+pub use writer::LogHandle;

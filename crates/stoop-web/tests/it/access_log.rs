@@ -1,0 +1,96 @@
+//! Lines of the access log, over both versions.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use stoop::{Client, Server, Versions};
+use stoop_web::{AccessLog, LogHandle, Router, get};
+
+/// A writer whose text can be looked at.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+/// Asks a server with that log over a version, and waits until the line is queued.
+async fn ask(log: AccessLog, versions: Versions) {
+    let app = Router::new().route("/", get(|| "hello")).layer(log).build().unwrap();
+    let server = Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
+    let client = Client::builder().versions(versions).build().unwrap();
+    let request = client.get(format!("{}/?q", server.endpoint()));
+    let request = request.header("user-agent", "a \"b\"").header("x-request-id", "seven");
+    assert_eq!(request.await.unwrap().text().await.unwrap(), "hello");
+    drop(client);
+    server.close().await;
+}
+
+#[tokio::test]
+async fn a_line_has_what_its_format_says() {
+    for (versions, version) in [(Versions::Http1, "HTTP/1.1"), (Versions::Http2, "HTTP/2.0")] {
+        let lines = Lines::default();
+        let log = AccessLog::combined(lines.clone());
+        let handle: LogHandle = log.handle();
+        ask(log, versions).await;
+        handle.flush();
+        let text = lines.text();
+        assert!(text.starts_with("127.0.0.1 - - ["), "{text}");
+        let end = format!("+0000] \"GET /?q {version}\" 200 5 \"-\" \"a \\\"b\\\"\"\n");
+        assert!(text.ends_with(&end), "{text}");
+
+        let lines = Lines::default();
+        let log = AccessLog::json(lines.clone());
+        let handle = log.handle();
+        ask(log, versions).await;
+        handle.flush();
+        let text = lines.text();
+        for part in [
+            r#""method":"GET","target":"/?q""#,
+            r#""status":200,"bytes":5"#,
+            r#""user_agent":"a \"b\"","request_id":"seven""#,
+            r#""complete":true}"#,
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_full_queue_drops_lines_and_counts_them() {
+    let lines = Lines::default();
+    let log = AccessLog::custom(lines.clone(), |_, line| line.extend_from_slice(&[b'x'; 100]));
+    let log = log.queue_bytes_max(50);
+    let handle = log.handle();
+    ask(log, Versions::Http1).await;
+    handle.flush();
+    assert_eq!((lines.text().as_str(), handle.dropped_lines()), ("", 1));
+}
+
+#[tokio::test]
+async fn the_writer_is_replaced_and_the_end_writes_what_is_queued() {
+    let (old, new) = (Lines::default(), Lines::default());
+    let log = AccessLog::custom(old.clone(), |entry, line| {
+        line.extend_from_slice(entry.target().as_bytes());
+    });
+    let handle = log.handle();
+    ask(log.clone(), Versions::Http1).await;
+    handle.replace(new.clone());
+    assert_eq!(old.text(), "/?q\n");
+    ask(log, Versions::Http1).await;
+    // The last owner waits for the thread.
+    drop(handle);
+    assert_eq!((old.text(), new.text()), ("/?q\n".to_owned(), "/?q\n".to_owned()));
+}
