@@ -38,6 +38,7 @@ mod client;
 mod conn;
 mod connection_info;
 pub mod dns;
+mod drain;
 mod endpoint;
 mod error;
 pub mod files;
@@ -48,6 +49,7 @@ mod header_map;
 mod imf_date;
 pub mod limits;
 mod local;
+mod network;
 mod request;
 mod response;
 pub mod rt;
@@ -98,7 +100,7 @@ pub use tls::ClientTls;
 pub use handler::{Answer, Handler, IntoHandler};
 pub use limits::{ServerLimits, ServerTime};
 pub use local::LocalServer;
-pub use server::{Binding, ListenError, Server, ServerHandle};
+pub use server::{Binding, ListenError, ProxyProtocol, Server, ServerHandle};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::ServerTls;
 #[cfg(feature = "tower")]
@@ -106,7 +108,9 @@ pub use tower_service::{TowerFuture, TowerHandler, from_tower};
 
 // Both.
 pub use connection_info::ConnectionInfo;
+pub use drain::{DrainHold, Draining};
 pub use endpoint::{Address, Endpoint};
+pub use network::Network;
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;
 

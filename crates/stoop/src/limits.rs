@@ -45,6 +45,13 @@ pub struct ServerLimits {
     /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB. Over
     /// HTTP/1 up to four times as much is sent at once to a client that took all of it each time before.
     pub output_bytes_max: usize,
+    /// Handlers that run on to their end after their clients have left, of one server at a time: 0, which means that a
+    /// handler's future is dropped as soon as it is known that its client has gone. With more, what a handler has begun
+    /// is finished: its future goes on in the connection's task, its response is dropped, and the content of the request
+    /// breaks off. Beyond the limit, and from [`ServerTime::handler`] after the client has left, it is dropped all the
+    /// same; so it is when the server [closes](crate::ServerHandle::close). A drain waits for it as for a connection,
+    /// and it counts as one.
+    pub detached_handlers_max: usize,
 }
 
 impl Default for ServerLimits {
@@ -56,6 +63,7 @@ impl Default for ServerLimits {
             requests_per_connection_max: 10_000,
             drain_bytes_max: 256 * 1024,
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
+            detached_handlers_max: 0,
         }
     }
 }

@@ -4,12 +4,13 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use stoop_io::{Accepted, AnyTransport, Listener, PlacedConnection, Timer, WorkerHandle};
+use stoop_io::{Accepted, Listener, PlacedConnection, Timer, Transport, WorkerHandle};
 
 use crate::handler::Handler;
-use crate::server::connection::ServerConnection;
+use crate::server::connection::{BehindProxy, ServerConnection};
 use crate::server::control::{Admission, Control, Lifecycle, Registration};
-use crate::server::core::{Core, ServerShared, Spoken};
+use crate::server::core::{Core, ServerShared};
+use crate::server::proxy_protocol::HeaderClaim;
 
 /// A listener of one core, for the place with that number.
 pub(crate) struct BoundListener {
@@ -141,27 +142,20 @@ impl<H: Handler> Acceptor<H> {
         let AcceptedConnection { accepted, admission, binding } = connection;
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
-        let Some(io) = self.secure(io, &self.shared.spoken[binding]) else { return };
-        spawn(ServerConnection::new(
-            io,
-            self.core.clone(),
-            timer(),
-            Registration::new(admission),
-            balance,
-        ));
-    }
-
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    fn secure(&self, io: AnyTransport, spoken: &Spoken) -> Option<AnyTransport> {
-        match &spoken.tls {
-            None => Some(io),
-            Some(tls) => tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls))),
+        let (spoken, registration) = (&self.shared.spoken[binding], Registration::new(admission));
+        let claim = spoken.proxy_protocol.as_ref().map(|proxies| proxies.claim(io.peer()));
+        match claim {
+            None | Some(HeaderClaim::Absent) => {}
+            Some(HeaderClaim::Refused) => return self.shared.control.count_proxy_refusal(),
+            Some(HeaderClaim::Required) => {
+                let place = (self.shared.spoken.clone(), binding);
+                let core = self.core.clone();
+                let behind = BehindProxy::new(io, timer(), core, place, registration, balance);
+                return spawn(ServerConnection::behind_proxy(behind));
+            }
         }
-    }
-
-    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-    fn secure(&self, io: AnyTransport, _: &Spoken) -> Option<AnyTransport> {
-        Some(io)
+        let Some(io) = spoken.secure(io) else { return };
+        spawn(ServerConnection::new(io, self.core.clone(), timer(), registration, balance));
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
-use stoop_io::Timer;
+use stoop_io::{AnyTransport, Timer};
 use stoop_proto::Limits;
 
 use crate::conn::wire::Wire;
@@ -13,6 +13,7 @@ use crate::handler::Handler;
 use crate::limits::ServerLimits;
 use crate::server::control::{Control, Registration};
 use crate::server::future_pool::FuturePool;
+use crate::server::proxy_protocol::ProxyProtocol;
 use crate::versions::Versions;
 
 /// What all cores of a server share.
@@ -27,8 +28,26 @@ pub(crate) struct ServerShared {
 
 /// What is spoken, below HTTP, with the connections of one place where a server listens.
 pub(super) struct Spoken {
+    pub(super) proxy_protocol: Option<ProxyProtocol>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(super) tls: Option<ServerTls>,
+}
+
+impl Spoken {
+    /// The transport that HTTP is spoken over. None if no session can be begun.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(super) fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
+        match &self.tls {
+            None => Some(io),
+            Some(tls) => tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls))),
+        }
+    }
+
+    /// The transport that HTTP is spoken over.
+    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+    pub(super) fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
+        Some(io)
+    }
 }
 
 impl ServerShared {
@@ -67,8 +86,8 @@ pub(super) struct ConnectionParts<H: Handler> {
     pub(super) core: Arc<Core<H>>,
     pub(super) timer: Timer,
     pub(super) registration: Registration,
-    /// What its requests are told of it, if there is something.
-    pub(super) facts: Option<Arc<ConnectionFacts>>,
+    /// What its requests are told of it.
+    pub(super) facts: Arc<ConnectionFacts>,
     /// Its place on its core, behind the transport because it is dropped after it.
     pub(super) balance: Option<stoop_io::ConnectionSlot>,
 }

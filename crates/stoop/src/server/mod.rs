@@ -7,11 +7,13 @@ mod connection;
 mod control;
 mod core;
 mod date;
+mod detached;
 mod future_pool;
 mod handle;
 mod http1;
 mod http2;
 mod listening;
+mod proxy_protocol;
 mod server_workers;
 
 use std::num::NonZeroUsize;
@@ -21,6 +23,7 @@ use std::sync::Arc;
 use stoop_io::ServerTls;
 use stoop_io::{RunError, Timer, Workers};
 
+use crate::drain::Draining;
 use crate::error::Error;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
@@ -34,6 +37,7 @@ pub(crate) use core::Core;
 use core::{ServerShared, Spoken};
 pub use handle::ServerHandle;
 pub use listening::ListenError;
+pub use proxy_protocol::ProxyProtocol;
 use server_workers::ServerWorkers;
 
 /// A server to be described, then run.
@@ -72,6 +76,7 @@ pub struct Server {
     workers: usize,
     limits: ServerLimits,
     versions: Versions,
+    control: Arc<Control>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ServerTls>,
 }
@@ -93,6 +98,7 @@ impl Server {
             workers: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             limits: ServerLimits::default(),
             versions: Versions::default(),
+            control: Arc::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
         })
@@ -131,6 +137,12 @@ impl Server {
     pub fn versions(mut self, versions: Versions) -> Self {
         self.versions = versions;
         self
+    }
+
+    /// A future that is done once the server drains, for handlers that have no [`Request`](crate::Request) of this
+    /// crate: applications of axum and tower, which keep it in their state.
+    pub fn draining(&self) -> Draining {
+        Draining::new(Some(self.control.drain.clone()))
     }
 
     /// The certificate of this server. TLS is spoken in each place that is written `https://`, or without a
@@ -276,27 +288,34 @@ impl Server {
         let tls = self.tls.as_ref();
         #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
         let tls = None;
-        let (mut endpoints, mut spoken) = (Vec::new(), Vec::new());
+        let (mut endpoints, mut spoken, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
         let mut listeners: Vec<_> = (0..self.workers).map(|_| Vec::new()).collect();
         listening::check_certificates(&self.bindings, tls)?;
         for (index, binding) in self.bindings.into_iter().enumerate() {
+            let proxy_protocol = binding.proxy_protocol.clone();
             let bound = listening::listen(binding, self.workers, tls)?;
-            for (worker, listener) in listeners.iter_mut().zip(bound.listeners) {
-                worker.push(BoundListener { listener, binding: index });
+            let mut copiers = Vec::new();
+            for (worker, listeners) in listeners.iter_mut().zip(bound.listeners) {
+                for listener in listeners {
+                    copiers.push(listener.copier());
+                    worker.push(BoundListener { listener, binding: index });
+                }
             }
+            sockets.push(copiers);
             endpoints.push(bound.endpoint);
             spoken.push(Spoken {
+                proxy_protocol,
                 #[cfg(any(feature = "tls", feature = "tls-ring"))]
                 tls: bound.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
             });
         }
-        let control = Arc::new(Control::default());
+        let control = self.control;
         let shared = ServerShared {
             control: control.clone(),
             limits: Arc::new(self.limits),
             versions: self.versions,
             spoken: spoken.into(),
         };
-        Ok((ServerHandle::new(endpoints, control), shared, listeners))
+        Ok((ServerHandle::new(endpoints, sockets, control), shared, listeners))
     }
 }

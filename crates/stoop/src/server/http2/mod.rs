@@ -27,6 +27,7 @@ use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
+use crate::server::detached::{DetachedConnection, DetachedHandlers};
 
 use exchange::ServerExchange;
 use timeouts::Http2Timeouts;
@@ -39,7 +40,9 @@ pub(in crate::server) struct ServerRole<H: Handler> {
     core: Arc<Core<H>>,
     timeouts: Http2Timeouts,
     registration: Registration,
-    facts: Option<Arc<ConnectionFacts>>,
+    facts: Arc<ConnectionFacts>,
+    /// Handlers whose clients have reset their streams, or gone.
+    detached: DetachedHandlers<H>,
     /// It has had a request.
     is_used: bool,
     /// Its share of the load of its core.
@@ -51,10 +54,26 @@ impl<H: Handler> ServerDriver<H> {
         let ConnectionParts { wire, core, timer, registration, facts, balance } = parts;
         let machine = h2::Connection::server(core.wire_limits.clone());
         let timeouts = Http2Timeouts::new(timer);
-        let role =
-            ServerRole { core, timeouts, registration, facts, is_used: false, _balance: balance };
+        let role = ServerRole {
+            core,
+            timeouts,
+            registration,
+            facts,
+            detached: DetachedHandlers::default(),
+            is_used: false,
+            _balance: balance,
+        };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
     }
+}
+
+/// What goes on of a connection that is closed, if handlers do.
+pub(in crate::server) fn detached<H: Handler>(
+    mut driver: ServerDriver<H>,
+) -> Option<DetachedConnection<H>> {
+    driver.detach_all();
+    let ServerRole { core, registration, detached, .. } = driver.into_role();
+    DetachedConnection::new(detached, core, registration)
 }
 
 impl<H: Handler> DriverRole for ServerRole<H> {
@@ -80,6 +99,9 @@ impl<H: Handler> DriverRole for ServerRole<H> {
                 driver.wire.io.reset_on_close();
                 return ControlFlow::Break(());
             }
+        }
+        if !driver.role.detached.is_empty() {
+            let _ = driver.role.detached.poll(&driver.role.core, cx);
         }
         ControlFlow::Continue(())
     }
@@ -143,12 +165,14 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         }
     }
 
-    /// What is left of exchanges is over: their handlers are dropped.
+    /// What is left of exchanges is over.
     fn machine_ended(driver: &mut ServerDriver<H>) {
-        drop(driver.exchanges.drain());
+        driver.detach_all();
     }
 
-    fn transport_failed(_: &mut ServerDriver<H>, _: TransportFailure) {}
+    fn transport_failed(driver: &mut ServerDriver<H>, _: TransportFailure) {
+        driver.detach_all();
+    }
 
     fn begin_linger(&mut self, now: Instant) -> bool {
         self.timeouts.begin_linger(&self.core.limits, now);

@@ -28,7 +28,7 @@ impl<H: Handler> ServerDriver<H> {
         parts.peer = Some(self.wire.io.peer());
         parts.is_reused = std::mem::replace(&mut self.role.is_used, true);
         parts.carried = self.wire.carried();
-        parts.facts.clone_from(&self.role.facts);
+        parts.facts = Some(self.role.facts.clone());
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
         let mut tunnel = ServerTunnel::No;
         let expects_continue = match parts.head.expects_continue() {
@@ -150,8 +150,23 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
+        self.detach(exchange);
+    }
+
+    /// The client does not wait for this exchange any more: its handler is dropped, or runs on by itself.
+    fn detach(&mut self, exchange: ServerExchange<H>) {
         if let StreamResponse::Running(slot) = exchange.response {
-            self.role.core.futures.put_back(slot);
+            self.role.detached.take(&self.role.core, slot);
+            if !self.role.detached.is_empty() {
+                // It is polled with the connection from now on, and its time counts.
+                self.exchanges.waker(exchange.key.index()).wake();
+            }
         }
+    }
+
+    /// The same of all exchanges that are left.
+    pub(super) fn detach_all(&mut self) {
+        let left: Vec<_> = self.exchanges.drain().collect();
+        left.into_iter().for_each(|exchange| self.detach(exchange));
     }
 }
