@@ -52,6 +52,7 @@
 //! | [`Query`] | the query | |
 //! | [`State`] | what the router was given, for all workers or for each | |
 //! | [`Extension`], [`Peer`], [`Authority`], [`Pattern`] | what middleware, the connection, the client and the router know of it | |
+//! | [`Draining`](stoop::Draining) | the server: whether it drains, and is ready | |
 //! | [`Method`](stoop::Method), [`Version`](stoop::Version), [`Fields`](stoop::Fields) | the head | |
 //! | [`User`] | the credentials | `auth` |
 //! | [`Cookies`] | the cookies | `cookies` |
@@ -74,7 +75,7 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], on a router or on a route. What blocks runs in a
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], on a router or on a route. What blocks runs in a
 //! [`BlockingPool`].
 //!
 //! # What it costs
@@ -96,6 +97,7 @@
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
 //! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
 //! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |
+//! | elements of Forwarded | 64 | 400 | |
 //! | parameters of a pattern | 12 | the router is not built | |
 
 #![forbid(unsafe_code)]
@@ -110,6 +112,7 @@ mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
 mod extract;
+mod forwarded;
 mod layer;
 mod limit;
 #[cfg(feature = "multipart")]
@@ -129,11 +132,12 @@ pub use extract::{
     Authority, Extension, Form, FromContent, FromHead, Head, Immediate, IntoEndpoint, Path,
     Pattern, Peer, Place, Problem, Query, Rejection, State, ViaContent, ViaHead,
 };
+pub use forwarded::ForwardedClient;
 #[cfg(feature = "auth")]
 pub use layer::{BasicAuth, BearerAuth, User, same_secret};
 #[cfg(feature = "compression")]
 pub use layer::{Compress, Decompress};
-pub use layer::{Cors, HttpsRedirect};
+pub use layer::{Cors, HttpsRedirect, TrustedProxies};
 #[cfg(feature = "multipart")]
 pub use multipart::{Multipart, MultipartError, Part};
 #[cfg(feature = "json")]
