@@ -43,6 +43,18 @@ impl AnyTransport {
         })
     }
 
+    /// Names another peer: the one that a proxy in between has told of. Of no effect where the peer is not that of a
+    /// socket.
+    pub fn set_peer(&mut self, peer: PeerAddress) {
+        match self {
+            Self::Tcp(tcp) => tcp.set_peer(peer),
+            Self::Unix(unix) => unix.set_peer(peer),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            Self::Tls(_) => {}
+            Self::Custom(_) => {}
+        }
+    }
+
     /// Drives the TLS handshake to its end; ready at once where there is no TLS.
     ///
     /// # Errors
@@ -63,6 +75,15 @@ impl AnyTransport {
     pub fn tls_session(&self) -> Option<TlsSession> {
         match self {
             Self::Tls(tls) => tls.session(),
+            Self::Tcp(_) | Self::Unix(_) | Self::Custom(_) => None,
+        }
+    }
+
+    /// The TLS session, if the transport is one.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn tls(&self) -> Option<&Tls> {
+        match self {
+            Self::Tls(tls) => Some(tls),
             Self::Tcp(_) | Self::Unix(_) | Self::Custom(_) => None,
         }
     }

@@ -60,7 +60,9 @@ pub use dns::{HttpsRecord, HttpsService};
 pub use file::{
     CachedRead, FILE_READ_BYTES_MAX, FileError, FilePiece, is_cached, read_blocking, read_cached,
 };
-pub use listener::{Accepted, ListenAddress, ListenOptions, Listener, descriptors_freed};
+pub use listener::{
+    Accepted, ListenAddress, ListenOptions, Listener, ListenerCopier, descriptors_freed,
+};
 pub use local_end::LocalEnd;
 pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};
@@ -71,8 +73,8 @@ pub use stream::{Stream, from_io, from_io_with_peer};
 pub use timer::{Timer, Wheel, now, wall_seconds};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::{
-    Alert, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls, TlsConfigError, TlsError,
-    TlsErrorKind, TlsSession, TlsVersion,
+    Alert, ClientTls, ClientTlsBuilder, PeerCertificate, ServerTls, ServerTlsBuilder, Tls,
+    TlsConfigError, TlsError, TlsErrorKind, TlsSession, TlsVersion,
 };
 pub use transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 pub use worker::{Panicked, RunError, Stopper, Worker, WorkerOptions, Workers};

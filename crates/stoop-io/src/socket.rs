@@ -30,7 +30,10 @@ pub type Unix = Socket<UnixStream>;
 pub struct Socket<S> {
     stream: S,
     buffer: ReceiveBuffer,
+    /// The other end of the socket.
     peer: PeerAddress,
+    /// The peer that a proxy in between has told of.
+    named_peer: Option<PeerAddress>,
 }
 
 /// The methods that TCP and Unix sockets of tokio have in common.
@@ -78,7 +81,12 @@ impl Readiness for UnixStream {
 impl Tcp {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: TcpStream, peer: SocketAddr) -> Self {
-        Self { stream, buffer: ReceiveBuffer::default(), peer: PeerAddress::Inet(peer) }
+        Self {
+            stream,
+            buffer: ReceiveBuffer::default(),
+            peer: PeerAddress::Inet(peer),
+            named_peer: None,
+        }
     }
 
     /// Connects to `address`, with `TCP_NODELAY` set.
@@ -103,7 +111,7 @@ impl Tcp {
 impl Unix {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, buffer: ReceiveBuffer::default(), peer: PeerAddress::Unix }
+        Self { stream, buffer: ReceiveBuffer::default(), peer: PeerAddress::Unix, named_peer: None }
     }
 
     /// Connects to the socket at `path`.
@@ -113,12 +121,18 @@ impl Unix {
 }
 
 impl<S: Readiness> Socket<S> {
+    /// Names another peer: the one that a proxy in between has told of.
+    pub fn set_peer(&mut self, peer: PeerAddress) {
+        self.named_peer = Some(peer);
+    }
+
     /// Moves the socket to the runtime this is called on; what was received stays.
     pub fn move_to_current_runtime(self) -> io::Result<Self> {
         Ok(Self {
             stream: self.stream.move_to_current_runtime()?,
             buffer: self.buffer,
             peer: self.peer,
+            named_peer: self.named_peer,
         })
     }
 
@@ -269,6 +283,6 @@ impl<S: Readiness> Transport for Socket<S> {
     }
 
     fn peer(&self) -> PeerAddress {
-        self.peer
+        self.named_peer.unwrap_or(self.peer)
     }
 }

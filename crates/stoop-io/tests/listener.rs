@@ -162,7 +162,7 @@ async fn a_listener_can_be_made_from_a_descriptor() {
 
     // And handed on, with a connection waiting in the queue.
     let waiting = TcpStream::connect(inet(&listener)).unwrap();
-    let mut heir = Listener::from_fd(listener.into_fd(), &OPTIONS).unwrap();
+    let mut heir = Listener::from_fd(listener.into_fd().unwrap(), &OPTIONS).unwrap();
     let peer = heir.accept().await.unwrap().peer();
     assert_eq!(peer, PeerAddress::Inet(waiting.local_addr().unwrap()));
 
@@ -305,7 +305,7 @@ fn a_socket_file_of_another_process_is_left_alone() {
 fn a_unix_listener_that_is_handed_over_keeps_its_file() {
     let path = Path::new("handed");
     let listener = Listener::bind(&path.address(), &OPTIONS).unwrap();
-    let heir = Listener::from_fd(listener.into_fd(), &OPTIONS).unwrap();
+    let heir = Listener::from_fd(listener.into_fd().unwrap(), &OPTIONS).unwrap();
     assert_eq!(heir.address(), &path.address());
     assert!(UnixStream::connect(&path.0).is_ok());
     drop(heir);

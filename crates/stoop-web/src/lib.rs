@@ -54,6 +54,7 @@
 //! | [`Query`] | the query | |
 //! | [`State`] | what the router was given, for all workers or for each | |
 //! | [`Extension`], [`Peer`], [`Authority`], [`Pattern`] | what middleware, the connection, the client and the router know of it | |
+//! | [`Draining`](stoop::Draining) | the server: whether it drains, and is ready | |
 //! | [`Method`](stoop::Method), [`Version`](stoop::Version), [`Fields`](stoop::Fields) | the head | |
 //! | [`User`] | the credentials | `auth` |
 //! | [`Cookies`] | the cookies | `cookies` |
@@ -76,7 +77,7 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`AccessLog`], on a router or on a route. What blocks runs in a
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], on a router or on a route. What blocks runs in a
 //! [`BlockingPool`].
 //!
 //! # Files
@@ -144,6 +145,7 @@
 //! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |
 //! | entries of a directory in its listing | as given | left out, with a note | [`Files::listing`] |
 //! | lines of a log that wait for its writer | 1 MiB of each core | they are counted | [`AccessLog::queue_bytes_max`] |
+//! | elements of Forwarded | 64 | 400 | |
 //! | parameters of a pattern | 12 | the router is not built | |
 
 #![forbid(unsafe_code)]
@@ -162,6 +164,7 @@ mod exchange;
 mod extract;
 #[cfg(feature = "files")]
 mod files;
+mod forwarded;
 pub mod guide;
 mod layer;
 mod limit;
@@ -186,11 +189,12 @@ pub use extract::{
 };
 #[cfg(feature = "files")]
 pub use files::{FileCache, FileCoding, Files, FilesHandler, FilesKind};
+pub use forwarded::ForwardedClient;
 #[cfg(feature = "auth")]
 pub use layer::{BasicAuth, BearerAuth, User, same_secret};
 #[cfg(feature = "compression")]
 pub use layer::{Compress, Decompress};
-pub use layer::{Cors, HttpsRedirect};
+pub use layer::{Cors, HttpsRedirect, TrustedProxies};
 #[cfg(feature = "multipart")]
 pub use multipart::{Multipart, MultipartError, Part};
 #[cfg(feature = "json")]

@@ -1,10 +1,14 @@
 //! The connection that a message came over.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use http::Version;
+use stoop_io::PeerAddress;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::TlsSession;
+use stoop_io::{PeerCertificate, TlsSession};
+
+use crate::drain::DrainState;
 
 /// Bytes of HTTP that a connection has carried in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,11 +17,26 @@ pub(crate) struct CarriedBytes {
     pub(crate) received: u64,
 }
 
-/// What the requests of one connection of a server have in common, where it is more than an address.
-#[derive(Debug, Default)]
+/// What the requests of one connection of a server have in common, where it is more than an address. Small, because an
+/// idle connection keeps it.
+#[derive(Clone, Default)]
 pub(crate) struct ConnectionFacts {
+    /// How its server tells of its end.
+    pub(crate) drain: Option<Arc<DrainState>>,
+    /// The other end of the socket, where a proxy there has named the client.
+    pub(crate) proxy: Option<Box<PeerAddress>>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub(crate) tls: Option<TlsSession>,
+    pub(crate) tls: Option<Box<TlsFacts>>,
+}
+
+/// What a TLS handshake has told a server.
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+#[derive(Clone)]
+pub(crate) struct TlsFacts {
+    pub(crate) session: Option<TlsSession>,
+    /// The name that the client has asked for by SNI.
+    pub(crate) server_name: Option<Box<str>>,
+    pub(crate) client_certificate: Option<PeerCertificate>,
 }
 
 /// The connection that a message came over: [`Response::connection`](crate::Response::connection) of a client,
@@ -25,6 +44,7 @@ pub(crate) struct ConnectionFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionInfo {
     pub(crate) remote: Option<SocketAddr>,
+    pub(crate) proxy: Option<PeerAddress>,
     pub(crate) version: Version,
     pub(crate) is_reused: bool,
     pub(crate) carried: CarriedBytes,
@@ -36,6 +56,13 @@ impl ConnectionInfo {
     /// The address of the peer, if it came over TCP. Through a tunnel or a proxy it is theirs.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         self.remote
+    }
+
+    /// The other end of the socket, if the [PROXY protocol](crate::Binding::proxy_protocol) is spoken there and it has
+    /// named the client, which is the [`remote_address`](Self::remote_address) then. Of a proxy that came over a Unix
+    /// socket it is none either.
+    pub fn proxy_address(&self) -> Option<SocketAddr> {
+        self.proxy?.inet()
     }
 
     /// The version of HTTP that the peer speaks.

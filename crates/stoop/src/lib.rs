@@ -38,6 +38,7 @@ mod client;
 mod conn;
 mod connection_info;
 pub mod dns;
+mod drain;
 mod endpoint;
 mod error;
 pub mod files;
@@ -48,6 +49,7 @@ mod header_map;
 mod imf_date;
 pub mod limits;
 mod local;
+mod network;
 mod request;
 mod response;
 pub mod rt;
@@ -100,8 +102,8 @@ pub use handler::{Answer, Handler, IntoHandler};
 pub use limits::{ServerLimits, ServerTime, SheddingLimits};
 pub use local::LocalServer;
 pub use server::{
-    Binding, ListenError, PauseReason, RefusalReason, ResponseCounts, Server, ServerHandle,
-    ServerStats, ServerTimeout, ServingEvent, ShedReason, TimeoutCounts,
+    Binding, ListenError, PauseReason, ProxyProtocol, RefusalReason, ResponseCounts, Server,
+    ServerHandle, ServerStats, ServerTimeout, ServingEvent, ShedReason, TimeoutCounts,
 };
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::ServerTls;
@@ -110,6 +112,8 @@ pub use tower_service::{TowerFuture, TowerHandler, from_tower};
 
 // Both.
 pub use connection_info::ConnectionInfo;
+pub use drain::{DrainHold, Draining};
 pub use endpoint::{Address, Endpoint};
+pub use network::Network;
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;

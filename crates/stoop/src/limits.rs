@@ -57,6 +57,13 @@ pub struct ServerLimits {
     /// Interim responses, such as 103, that a handler may send ahead of each of its responses: 0, so that
     /// requests need not carry what that takes. See [`Request::interim`](crate::Request::interim).
     pub interim_responses_max: u32,
+    /// Handlers that run on to their end after their clients have left, of one server at a time: 0, which means that a
+    /// handler's future is dropped as soon as it is known that its client has gone. With more, what a handler has begun
+    /// is finished: its future goes on in the connection's task, its response is dropped, and the content of the request
+    /// breaks off. Beyond the limit, and from [`ServerTime::handler`] after the client has left, it is dropped all the
+    /// same; so it is when the server [closes](crate::ServerHandle::close). A drain waits for it as for a connection,
+    /// and it counts as one.
+    pub detached_handlers_max: usize,
 }
 
 impl Default for ServerLimits {
@@ -71,6 +78,7 @@ impl Default for ServerLimits {
             drain_bytes_max: 256 * 1024,
             output_bytes_max: stoop_io::OUTPUT_BYTES_MAX,
             interim_responses_max: 0,
+            detached_handlers_max: 0,
         }
     }
 }

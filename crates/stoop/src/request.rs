@@ -12,12 +12,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::{Extensions, Method, Version};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::PeerCertificate;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
 use crate::body::{Body, IntoBody};
 use crate::conn::recycle::Recycle;
 use crate::connection_info::ConnectionInfo;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::connection_info::TlsFacts;
+use crate::drain::Draining;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
 use crate::versions::Versions;
@@ -331,8 +336,9 @@ impl Request {
             version: self.version(),
             is_reused: self.parts.is_reused,
             carried: self.parts.carried,
+            proxy: self.parts.facts.as_ref().and_then(|facts| facts.proxy.as_deref().copied()),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: self.parts.facts.as_ref().and_then(|facts| facts.tls),
+            tls: self.tls_facts().and_then(|tls| tls.session),
         })
     }
 
@@ -362,6 +368,41 @@ impl Request {
         self.parts.interim.clone()
     }
 
+    /// The certificate that the client has shown, if the server asks for one by
+    /// [`client_ca_file`](crate::tls::ServerTlsBuilder::client_ca_file) and it has: verified, with the names in it.
+    ///
+    /// ```
+    /// use stoop::Request;
+    ///
+    /// fn who(request: Request) -> String {
+    ///     match request.client_certificate() {
+    ///         Some(shown) => shown.common_name().unwrap_or("without a name").to_owned(),
+    ///         None => "anonymous".to_owned(),
+    ///     }
+    /// }
+    /// ```
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn client_certificate(&self) -> Option<&PeerCertificate> {
+        self.tls_facts()?.client_certificate.as_ref()
+    }
+
+    /// The name of the server that the client has asked for in the TLS handshake, by SNI (RFC 6066 §3), in lower case.
+    /// It need not be that of the [authority](Self::authority): a client may ask for several names over one connection.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn server_name(&self) -> Option<&str> {
+        self.tls_facts()?.server_name.as_deref()
+    }
+
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    fn tls_facts(&self) -> Option<&TlsFacts> {
+        self.parts.facts.as_ref()?.tls.as_deref()
+    }
+
+    /// A future that is done once the server that received this drains: see [`Draining`].
+    pub fn draining(&self) -> Draining {
+        Draining::new(self.parts.facts.as_ref().and_then(|facts| facts.drain.clone()))
+    }
+
     /// The content.
     pub fn body(&self) -> &Body {
         &self.body
@@ -378,7 +419,8 @@ impl Request {
     }
 
     /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and as extensions
-    /// the [`ConnectProtocol`] of an extended CONNECT and the [`InterimSender`], if there is one. The authority of a request that was received over
+    /// the [`ConnectProtocol`] of an extended CONNECT, the [`InterimSender`], if there is one, and the
+    /// [certificate](Self::client_certificate) of a client that has shown one. The authority of a request that was received over
     /// HTTP/2 is its Host.
     ///
     /// # Errors
@@ -392,6 +434,10 @@ impl Request {
             .body(Body::empty())?;
         *request.headers_mut() = into_map(self.fields());
         *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        if let Some(shown) = self.client_certificate() {
+            request.extensions_mut().insert(shown.clone());
+        }
         if let Some(protocol) = self.protocol() {
             request.extensions_mut().insert(ConnectProtocol(protocol.into()));
         }

@@ -275,6 +275,7 @@ impl<B> Response<B> {
     pub fn connection(&self) -> Option<ConnectionInfo> {
         let sent = self.sent.as_ref()?;
         Some(ConnectionInfo {
+            proxy: None,
             remote: self.remote_address(),
             version: self.version(),
             is_reused: sent.is_reused,

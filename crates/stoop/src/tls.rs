@@ -7,6 +7,11 @@
 //! [`TlsHandshake`](crate::ErrorKind::TlsHandshake), `TlsCertExpired`, `TlsCertName`, `TlsCertUntrusted` or
 //! `TlsTimeout`.
 //!
+//! A server chooses among several certificates by the name that the client asks for
+//! ([`further_certificate_files`](ServerTlsBuilder::further_certificate_files)), and reads them again without a restart
+//! ([`ServerTls::reload`]). A handler sees what a client has shown by
+//! [`Request::client_certificate`](crate::Request::client_certificate).
+//!
 //! [`ClientTls::connect`] and [`ServerTls::accept`] begin a session, [`Tls`], over a transport of the
 //! caller's own, for protocols other than HTTP.
 //!
@@ -24,6 +29,6 @@
 //! ```
 
 pub use stoop_io::{
-    Alert, AnyTransport, ClientTls, ClientTlsBuilder, ServerTls, ServerTlsBuilder, Tls,
-    TlsConfigError, TlsError, TlsErrorKind, TlsSession, TlsVersion,
+    Alert, AnyTransport, ClientTls, ClientTlsBuilder, PeerCertificate, ServerTls, ServerTlsBuilder,
+    Tls, TlsConfigError, TlsError, TlsErrorKind, TlsSession, TlsVersion,
 };

@@ -10,6 +10,7 @@
 mod accepted;
 mod address;
 mod bind;
+mod copier;
 mod pause;
 mod socket_file;
 
@@ -26,6 +27,7 @@ use tokio::io::unix::AsyncFd;
 pub use accepted::Accepted;
 pub use address::ListenAddress;
 pub use bind::ListenOptions;
+pub use copier::ListenerCopier;
 use pause::Pause;
 pub use pause::descriptors_freed;
 use socket_file::SocketFile;
@@ -47,8 +49,8 @@ pub struct Listener {
 }
 
 enum ListenerRegistration {
-    None(Socket),
-    Registered(AsyncFd<Socket>),
+    None(Arc<Socket>),
+    Registered(AsyncFd<Arc<Socket>>),
     /// Between the two.
     Moving,
 }
@@ -160,15 +162,25 @@ impl Listener {
     /// The listening socket, to hand it to another process. The file of a Unix socket stays.
     ///
     /// Close no listener instead: connections that wait in its queue would be reset.
-    pub fn into_fd(mut self) -> OwnedFd {
+    ///
+    /// # Errors
+    /// Those of `dup`, where another thread hands out a copy at the same moment: see [`Listener::copier`].
+    pub fn into_fd(mut self) -> io::Result<OwnedFd> {
         if let Some(file) = self.file.take() {
             file.keep();
         }
-        match self.socket {
-            ListenerRegistration::None(socket) => socket.into(),
-            ListenerRegistration::Registered(socket) => socket.into_inner().into(),
+        let socket = match self.socket {
+            ListenerRegistration::None(socket) => socket,
+            ListenerRegistration::Registered(socket) => socket.into_inner(),
             ListenerRegistration::Moving => unreachable!("only within a call"),
-        }
+        };
+        Arc::try_unwrap(socket).or_else(|shared| shared.try_clone()).map(Into::into)
+    }
+
+    /// What makes copies of the listening socket while this listener is there, on any thread. It does not keep the
+    /// socket open.
+    pub fn copier(&self) -> ListenerCopier {
+        ListenerCopier::new(self.socket.shared(), self.file.as_ref())
     }
 
     fn assemble(
@@ -177,7 +189,7 @@ impl Listener {
         file: Option<Arc<SocketFile>>,
         starved: Arc<AtomicU64>,
     ) -> Self {
-        let (socket, pause) = (ListenerRegistration::None(socket), Pause::new(starved));
+        let (socket, pause) = (ListenerRegistration::None(Arc::new(socket)), Pause::new(starved));
         Self { socket, address, burst: 0, pause, file }
     }
 }
@@ -190,6 +202,10 @@ impl AsFd for Listener {
 
 impl ListenerRegistration {
     fn get(&self) -> &Socket {
+        self.shared()
+    }
+
+    fn shared(&self) -> &Arc<Socket> {
         match self {
             Self::None(socket) => socket,
             Self::Registered(socket) => socket.get_ref(),
@@ -198,11 +214,11 @@ impl ListenerRegistration {
     }
 
     /// The socket, registered with the current runtime if it was with none.
-    fn registered(&mut self) -> io::Result<&AsyncFd<Socket>> {
+    fn registered(&mut self) -> io::Result<&AsyncFd<Arc<Socket>>> {
         if let Self::None(_) = self {
             let Self::None(socket) = std::mem::replace(self, Self::Moving) else { unreachable!() };
             // SAFETY: a `Socket` owns its descriptor, which stays the same and open for as long as
-            // the `AsyncFd` holds it; nothing here hands out a mutable reference to it.
+            // the `AsyncFd` holds its part of it; nothing here hands out a mutable reference to it.
             match unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) } {
                 Ok(socket) => *self = Self::Registered(socket),
                 Err(error) => {

@@ -9,6 +9,7 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{CommonState, ServerConfig};
 
+use super::by_name::take_asked_name;
 use super::limits::{PLAINTEXT_BYTES_MAX, SHARED_RECORD_BYTES_MIN};
 use super::record::RecordBuffer;
 use crate::buffer::ReceiveBuffer;
@@ -17,7 +18,8 @@ use crate::output::Output;
 /// One end of a TLS session.
 pub(super) enum Machine {
     Client(UnbufferedClientConnection),
-    Server(UnbufferedServerConnection),
+    /// With the name that the client has asked for.
+    Server(UnbufferedServerConnection, Option<Box<str>>),
 }
 
 /// What a step is for, besides decrypting what came.
@@ -48,7 +50,7 @@ pub(super) enum StepResult {
 
 impl Machine {
     pub(super) fn server(config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
-        UnbufferedServerConnection::new(config).map(Self::Server)
+        UnbufferedServerConnection::new(config).map(|server| Self::Server(server, None))
     }
 
     /// Takes one step over `input`, and says how many bytes of its front are done with.
@@ -61,7 +63,23 @@ impl Machine {
     ) -> (usize, StepResult) {
         match self {
             Self::Client(client) => handle(client.process_tls_records(input), plain, sealed, goal),
-            Self::Server(server) => handle(server.process_tls_records(input), plain, sealed, goal),
+            Self::Server(server, name) => {
+                let result = handle(server.process_tls_records(input), plain, sealed, goal);
+                if server.is_handshaking()
+                    && let Some(asked) = take_asked_name()
+                {
+                    *name = Some(asked);
+                }
+                result
+            }
+        }
+    }
+
+    /// The name that the client has asked for, at a server.
+    pub(super) fn server_name(&self) -> Option<&str> {
+        match self {
+            Self::Client(_) => None,
+            Self::Server(_, name) => name.as_deref(),
         }
     }
 
@@ -69,7 +87,7 @@ impl Machine {
     pub(super) fn state(&self) -> &CommonState {
         match self {
             Self::Client(client) => client,
-            Self::Server(server) => server,
+            Self::Server(server, _) => server,
         }
     }
 }

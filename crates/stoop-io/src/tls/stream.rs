@@ -13,6 +13,7 @@ use self::ciphertext::ciphertext;
 use super::error::TlsError;
 use super::limits::DRAINED_FILLS_MAX;
 use super::machine::{Goal, Machine, StepResult};
+use super::peer_certificate::PeerCertificate;
 use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, ReceiveBuffer};
 use crate::output::Output;
@@ -183,6 +184,17 @@ impl Tls {
         self.machine.state().peer_certificates()?.first().map(|certificate| certificate.as_ref())
     }
 
+    /// The chain that the peer showed and its names, once the handshake is done: also where an earlier session was
+    /// resumed, in which it was shown.
+    pub fn peer_chain(&self) -> Option<PeerCertificate> {
+        PeerCertificate::new(self.machine.state().peer_certificates()?)
+    }
+
+    /// The name that the client has asked for by SNI (RFC 6066 §3), in lower case, at a server.
+    pub fn server_name(&self) -> Option<&str> {
+        self.machine.server_name()
+    }
+
     /// Moves the connection to the runtime this is called on; what was received stays.
     pub fn move_to_current_runtime(mut self) -> io::Result<Self> {
         self.inner = self.inner.move_to_current_runtime()?;
@@ -206,7 +218,7 @@ impl Tls {
     /// Whether all that is left to send of the handshake is a server's tickets. In TLS 1.3 the client
     /// sends the last message of the handshake itself; the tickets can leave with the first response.
     fn has_only_tickets_left(&self) -> bool {
-        matches!(self.machine, Machine::Server(_)) && self.version() == Some(TlsVersion::V1_3)
+        matches!(self.machine, Machine::Server(..)) && self.version() == Some(TlsVersion::V1_3)
     }
 
     fn is_failed(&self) -> bool {

@@ -6,6 +6,7 @@ use stoop::{Method, StatusCode, Version};
 
 use crate::extract::argument::{FromHead, Head};
 use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::forwarded::ForwardedClient;
 
 /// A copy of the fields of a request. A function that takes the [`Request`](stoop::Request) reads them without a copy.
 impl FromHead for stoop::Fields {
@@ -28,14 +29,23 @@ impl FromHead for Version {
     }
 }
 
-/// The address of the client, or of the proxy in front of this server. What came over a Unix socket or from this
-/// process has none, and is answered 500: take `Result<Peer, Rejection>` where that can be.
+/// What tells that the server drains, and whether it is ready: see [`Draining`](stoop::Draining).
+impl FromHead for stoop::Draining {
+    fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
+        Ok(head.request().draining())
+    }
+}
+
+/// The address of the client: as [`TrustedProxies`](crate::TrustedProxies) have told it, else that of the connection,
+/// which may be a proxy's. What came over a Unix socket or from this process has none, and is answered 500: take
+/// `Result<Peer, Rejection>` where that can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
 impl FromHead for Peer {
     fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
-        head.request().remote_address().map(Self).ok_or_else(|| {
+        let told = head.request().extensions().get().and_then(ForwardedClient::address);
+        told.or(head.request().remote_address()).map(Self).ok_or_else(|| {
             let problem = Problem::new(Place::Service, "", "the client has no address");
             Rejection::new(StatusCode::INTERNAL_SERVER_ERROR, problem)
         })
@@ -52,13 +62,15 @@ impl FromHead for Pattern {
     }
 }
 
-/// Host and port that the request is for, as the client wrote them; empty if it named none.
+/// Host and port that the request is for, as the client wrote them; empty if it named none. Behind
+/// [`TrustedProxies`](crate::TrustedProxies) it is what they say that the client wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authority(pub String);
 
 impl FromHead for Authority {
     fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
-        Ok(Self(head.request().authority().to_owned()))
+        let told = head.request().extensions().get().and_then(ForwardedClient::host);
+        Ok(Self(told.unwrap_or(head.request().authority()).to_owned()))
     }
 }
 

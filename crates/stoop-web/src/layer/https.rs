@@ -2,6 +2,7 @@
 
 use stoop::{Answer, Body, IntoResponse, Request, Response, StatusCode};
 
+use crate::forwarded::ForwardedClient;
 use crate::respond::Redirect;
 use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
@@ -10,7 +11,8 @@ use crate::route::mode::Mode;
 /// Sends what came without TLS to the same place over https: 308, which keeps method and content.
 ///
 /// Whether it came over TLS is asked of the connection; without the feature `tls` none did. Behind a proxy that ends
-/// TLS every request comes without, and this would send clients in a circle. A request without a host, with one that
+/// TLS every request comes without, and this would send clients in a circle: there
+/// [`TrustedProxies`](crate::TrustedProxies) belongs around it, and what a proxy says of scheme and host holds. A request without a host, with one that
 /// is malformed, or without a path is answered 400.
 ///
 /// ```
@@ -45,7 +47,8 @@ impl HttpsRedirect {
     }
 
     fn elsewhere(&self, request: &Request) -> Response {
-        let authority = request.authority();
+        let told = request.extensions().get().and_then(ForwardedClient::host);
+        let authority = told.unwrap_or(request.authority());
         let host = match authority.rsplit_once(':') {
             Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
             _ => authority,
@@ -65,6 +68,9 @@ impl HttpsRedirect {
 }
 
 fn is_secure(request: &Request) -> bool {
+    if let Some(told) = request.extensions().get().and_then(ForwardedClient::is_secure) {
+        return told;
+    }
     #[cfg(feature = "tls")]
     return request.connection().is_some_and(|connection| connection.tls().is_some());
     #[cfg(not(feature = "tls"))]

@@ -10,6 +10,7 @@ mod cors;
 #[cfg(feature = "compression")]
 mod decompress;
 mod https;
+mod proxies;
 mod vary;
 
 #[cfg(feature = "auth")]
@@ -20,3 +21,4 @@ pub use cors::Cors;
 #[cfg(feature = "compression")]
 pub use decompress::Decompress;
 pub use https::HttpsRedirect;
+pub use proxies::TrustedProxies;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream;
 use http_body::Frame;
-use stoop::{Body, BodyDropped, BoxError, IntoResponse, Response};
+use stoop::{Body, BodyDropped, BoxError, Draining, IntoResponse, Response};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -56,7 +56,11 @@ const PIECE_BYTES: usize = 16 * 1024;
 pub struct Sse {
     source: Source,
     heartbeat: Option<Duration>,
+    farewell: Option<Farewell>,
 }
+
+/// What ends a stream before its source does, and the last event of it then.
+type Farewell = (Draining, Option<Event>);
 
 type Source = Pin<Box<dyn Stream<Item = Result<Event, BoxError>> + Send>>;
 
@@ -67,7 +71,7 @@ impl Sse {
         S: Stream<Item = Result<Event, E>> + Send + 'static,
         E: Into<BoxError> + 'static,
     {
-        Self { source: Box::pin(Events(Box::pin(events))), heartbeat: Some(HEARTBEAT) }
+        Self::of(Box::pin(Events(Box::pin(events))))
     }
 
     /// Events that are sent into a channel, at most `events` ahead of the client. They end when all senders are dropped.
@@ -76,8 +80,34 @@ impl Sse {
     /// If `events` is zero.
     pub fn channel(events: usize) -> (EventSender, Self) {
         let (sender, receiver) = mpsc::channel(events);
-        let source = Box::pin(Channel(receiver));
-        (EventSender(sender), Self { source, heartbeat: Some(HEARTBEAT) })
+        (EventSender(sender), Self::of(Box::pin(Channel(receiver))))
+    }
+
+    fn of(source: Source) -> Self {
+        Self { source, heartbeat: Some(HEARTBEAT), farewell: None }
+    }
+
+    /// Ends the stream once the server drains, behind the events that are ready then, and with `last` behind them. Without
+    /// it a drain waits for the source to end, up to its grace. The client connects again, to another server or the next
+    /// one of this place; `last` may say when ([`Event::retry`]).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use stoop::Draining;
+    /// use stoop_web::{Event, Router, Sse, get};
+    ///
+    /// let events = |draining: Draining| {
+    ///     let (sender, events) = Sse::channel(1);
+    ///     // …
+    ///     # drop(sender);
+    ///     events.end_on_drain(draining, Some(Event::comment("again").retry(Duration::from_secs(1))))
+    /// };
+    /// let app = Router::new().route("/events", get(events)).build()?;
+    /// # Ok::<(), stoop_web::RouterError>(())
+    /// ```
+    pub fn end_on_drain(mut self, draining: Draining, last: Option<Event>) -> Self {
+        self.farewell = Some((draining, last));
+        self
     }
 
     /// How long the stream may be silent before a comment is sent: 15 s by default; `None` for no comments.
@@ -90,8 +120,9 @@ impl Sse {
 impl IntoResponse for Sse {
     type Body = Body;
     fn into_response(self) -> Response {
-        let Self { source, heartbeat } = self;
-        let body = EventBody { source, heartbeat, silence: None, error: None, has_ended: false };
+        let Self { source, heartbeat, farewell } = self;
+        let (silence, error, has_ended) = (None, None, false);
+        let body = EventBody { source, heartbeat, farewell, silence, error, has_ended };
         let fields = [
             ("content-type", "text/event-stream"),
             ("cache-control", "no-store"),
@@ -166,6 +197,7 @@ impl Stream for Channel {
 struct EventBody {
     source: Source,
     heartbeat: Option<Duration>,
+    farewell: Option<Farewell>,
     /// Runs since the last event, once there was none to send.
     silence: Option<Pin<Box<Sleep>>>,
     /// What the source failed by, behind events that are sent first.
@@ -185,7 +217,20 @@ impl EventBody {
                 Poll::Pending => break,
             }
         }
+        if !self.has_ended && self.poll_farewell(cx).is_ready() {
+            let last = self.farewell.take().and_then(|(_, last)| last);
+            text.push_str(last.as_ref().map_or("", Event::as_str));
+            self.has_ended = true;
+        }
         text
+    }
+
+    /// Ready once the server drains, if that ends the stream.
+    fn poll_farewell(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.farewell {
+            Some((draining, _)) => Pin::new(draining).poll(cx),
+            None => Poll::Pending,
+        }
     }
 
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use stoop::{Client, Draining, Server, Versions};
 use stoop_web::{Event, EventSender, LastEventId, Router, Sse, get};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -11,7 +12,7 @@ use crate::kit::{client, field};
 /// A client of a stream of events, and what the handler gets of each.
 fn stream(
     heartbeat: Option<Duration>,
-) -> (stoop::Client, mpsc::UnboundedReceiver<(EventSender, Option<String>)>) {
+) -> (Client, mpsc::UnboundedReceiver<(EventSender, Option<String>)>) {
     let (senders, received) = mpsc::unbounded_channel();
     let events = move |LastEventId(last): LastEventId| {
         let (sender, events) = Sse::channel(4);
@@ -85,4 +86,29 @@ async fn a_sender_learns_that_its_client_is_gone() {
     drop(response);
     sender.closed().await;
     assert!(sender.send(Event::data("a")).await.is_err() && !sender.try_send(Event::data("a")));
+}
+
+/// With a last event, behind those that were ready; over both versions.
+#[tokio::test]
+async fn a_stream_ends_when_the_server_drains() {
+    for (versions, last) in [(Versions::Http1, None), (Versions::Http2, Some(Event::data("bye")))] {
+        let expected = last.as_ref().map_or(String::new(), |last| last.as_str().to_owned());
+        let (senders, mut received) = mpsc::unbounded_channel();
+        let events = move |draining: Draining| {
+            let (sender, events) = Sse::channel(4);
+            senders.send(sender).unwrap();
+            events.end_on_drain(draining, last.clone())
+        };
+        let app = Router::new().route("/", get(events)).build().unwrap();
+        let server = Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
+        let client = Client::builder().versions(versions).build().unwrap();
+        let url = format!("http://localhost:{}/", server.port());
+        let mut body = client.get(&url).await.unwrap().into_body();
+        let sender = received.recv().await.unwrap();
+        sender.send(Event::data("a")).await.unwrap();
+        assert_eq!(body.chunk().await.unwrap().unwrap(), "data: a\n\n");
+        let (drained, rest) = tokio::join!(server.drain(Duration::from_secs(5)), body.bytes(100));
+        assert_eq!((drained, rest.unwrap()), (0, expected.into()));
+        sender.closed().await;
+    }
 }

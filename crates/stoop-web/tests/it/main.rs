@@ -11,6 +11,7 @@ mod forms;
 mod kit;
 #[cfg(all(feature = "auth", feature = "compression"))]
 mod layers;
+mod proxies;
 mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use stoop::rt::UpgradedStream;
-use stoop::{IntoResponse, Method, OnUpgrade, Request, Response, Version};
+use stoop::{Draining, IntoResponse, Method, OnUpgrade, Request, Response, Version};
 
 use crate::grammar;
 use crate::handshake::key::{accept_of, is_key};
@@ -80,6 +80,7 @@ pub struct ServerHandshake {
     protocols: Vec<String>,
     origins: Origins,
     deflate: Option<Deflate>,
+    stays_on_drain: bool,
 }
 
 impl ServerHandshake {
@@ -112,6 +113,14 @@ impl ServerHandshake {
     /// size tells of the secret (RFC 7692 §8).
     pub fn deflate(mut self, deflate: Deflate) -> Self {
         self.deflate = Some(deflate);
+        self
+    }
+
+    /// Whether sockets are closed with 1001 once the server drains, which waits for that:
+    /// [`WebSocket::close_on_drain`]. Default: true. If not, they are their tasks', and with
+    /// [`run`](stoop::Server::run) end with the server's threads.
+    pub fn close_on_drain(mut self, closes: bool) -> Self {
+        self.stays_on_drain = !closes;
         self
     }
 
@@ -198,7 +207,9 @@ impl ServerHandshake {
             agreed = Some(deflate);
             add("sec-websocket-extensions", &answer);
         }
-        let pending = PendingWebSocket { on_upgrade, limits: self.limits, agreed, protocol };
+        let draining = (!self.stays_on_drain).then(|| request.draining());
+        let pending =
+            PendingWebSocket { on_upgrade, limits: self.limits, agreed, protocol, draining };
         Ok((response, pending))
     }
 
@@ -259,6 +270,7 @@ pub struct PendingWebSocket {
     limits: Limits,
     agreed: Option<AgreedDeflate>,
     protocol: Option<String>,
+    draining: Option<Draining>,
 }
 
 impl PendingWebSocket {
@@ -274,6 +286,10 @@ impl Future for PendingWebSocket {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let upgraded = ready!(Pin::new(&mut self.on_upgrade).poll(cx))?;
         let socket = WebSocket::server(stoop::rt::stream(upgraded), self.limits, self.agreed);
-        Poll::Ready(Ok(socket.with_protocol(self.protocol.as_deref())))
+        let socket = socket.with_protocol(self.protocol.as_deref());
+        Poll::Ready(Ok(match self.draining.take() {
+            Some(draining) => socket.close_on_drain(draining),
+            None => socket,
+        }))
     }
 }

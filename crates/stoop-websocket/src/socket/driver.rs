@@ -6,6 +6,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 
 use bytes::BufMut;
+use stoop::{DrainHold, Draining};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
@@ -36,6 +37,8 @@ pub(crate) struct SocketDriver<S> {
     limits: Limits,
     /// What the peer's Close frame said.
     close_reason: Option<CloseReason>,
+    /// What says that the server drains, and holds the drain up meanwhile.
+    going_away: Option<Box<(Draining, DrainHold)>>,
     pub(crate) protocol: Option<Box<str>>,
 }
 
@@ -65,8 +68,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
             stage: Stage::Open,
             limits,
             close_reason: None,
+            going_away: None,
             protocol: None,
         }
+    }
+
+    /// Has it closed with 1001 once the server drains, which waits for that.
+    pub(crate) fn close_on_drain(&mut self, draining: Draining) {
+        let hold = draining.hold();
+        self.going_away = Some(Box::new((draining, hold)));
+    }
+
+    /// Takes a Close frame once the server drains. Ready if it has.
+    fn poll_going_away(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(going_away) = &mut self.going_away else { return Poll::Pending };
+        if !self.machine.may_send() {
+            return Poll::Pending;
+        }
+        ready!(Pin::new(&mut going_away.0).poll(cx));
+        // It cannot fail: a Close frame may be sent, and has no reason that could be too long.
+        let _ = self.close(CloseCode::GOING_AWAY, "");
+        Poll::Ready(())
     }
 
     pub(crate) fn close_reason(&self) -> Option<&CloseReason> {
@@ -88,6 +110,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                 Stage::Ending(_) => return self.poll_end(cx),
                 Stage::Ended => return Poll::Ready(Ok(None)),
             }
+            if self.going_away.as_ref().is_some_and(|going_away| going_away.0.is_draining()) {
+                let _ = self.poll_going_away(cx);
+            }
             if let Some(event) = self.next_received() {
                 match self.note(event) {
                     Some(event) => return Poll::Ready(Ok(Some(event))),
@@ -104,6 +129,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                         return Poll::Ready(Err(self.failed(error.into())));
                     }
                     (_, Poll::Ready(error)) => return Poll::Ready(Err(self.failed(error))),
+                    (_, Poll::Pending) if self.poll_going_away(cx).is_ready() => continue,
                     (_, Poll::Pending) => return Poll::Pending,
                 },
             };

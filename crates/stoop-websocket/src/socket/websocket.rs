@@ -171,6 +171,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         self.driver.close_reason()
     }
 
+    /// Closes it with [`CloseCode::GOING_AWAY`] (1001) once the server drains, which waits for it up to its grace: as soon
+    /// as a message is next waited for. From then on nothing can be sent, and [`WebSocket::recv`] ends when the client
+    /// has closed too. Sockets of a [`ServerHandshake`](crate::ServerHandshake) do it by themselves.
+    pub fn close_on_drain(mut self, draining: stoop::Draining) -> Self {
+        self.driver.close_on_drain(draining);
+        self
+    }
+
     /// The subprotocol that the handshake has agreed on (RFC 6455 §1.9).
     pub fn protocol(&self) -> Option<&str> {
         self.driver.protocol.as_deref()

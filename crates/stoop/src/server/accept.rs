@@ -4,13 +4,14 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use stoop_io::{Accepted, AnyTransport, Listener, PlacedConnection, Timer, WorkerHandle};
+use stoop_io::{Accepted, Listener, PlacedConnection, Timer, Transport, WorkerHandle};
 
 use crate::handler::Handler;
-use crate::server::connection::ServerConnection;
+use crate::server::connection::{BehindProxy, ServerConnection};
 use crate::server::control::{Admission, Control, Lifecycle, Registration};
-use crate::server::core::{Core, ServerShared, Spoken};
+use crate::server::core::{Core, ServerShared};
 use crate::server::events::{PauseReason, RefusalReason};
+use crate::server::proxy_protocol::HeaderClaim;
 use crate::server::shedding::LagMeter;
 
 /// A listener of one core, for the place with that number.
@@ -208,24 +209,22 @@ impl<H: Handler> Acceptor<H> {
         let watched = monitor.accepted(peer);
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
-        let Some(io) = self.secure(io, &self.shared.spoken[binding]) else { return };
-        let registration = Registration::new(admission);
-        let connection =
-            ServerConnection::new(io, self.core.clone(), timer(), registration, balance);
-        spawn(connection.watched_by(watched));
-    }
-
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    fn secure(&self, io: AnyTransport, spoken: &Spoken) -> Option<AnyTransport> {
-        match &spoken.tls {
-            None => Some(io),
-            Some(tls) => tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls))),
+        let (spoken, registration) = (&self.shared.spoken[binding], Registration::new(admission));
+        let claim = spoken.proxy_protocol.as_ref().map(|proxies| proxies.claim(io.peer()));
+        match claim {
+            None | Some(HeaderClaim::Absent) => {}
+            Some(HeaderClaim::Refused) => return self.shared.control.count_proxy_refusal(),
+            Some(HeaderClaim::Required) => {
+                let place = (self.shared.spoken.clone(), binding);
+                let core = self.core.clone();
+                let behind = BehindProxy::new(io, timer(), core, place, registration, balance);
+                return spawn(ServerConnection::behind_proxy(behind).watched_by(watched));
+            }
         }
-    }
-
-    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-    fn secure(&self, io: AnyTransport, _: &Spoken) -> Option<AnyTransport> {
-        Some(io)
+        let Some(io) = spoken.secure(io) else { return };
+        let core = self.core.clone();
+        let connection = ServerConnection::new(io, core, timer(), registration, balance);
+        spawn(connection.watched_by(watched));
     }
 }
 

@@ -11,6 +11,7 @@ use stoop_io::ServerTls;
 
 use crate::endpoint::{Address, Endpoint};
 use crate::error::{Error, ErrorKind, Phase};
+use crate::server::proxy_protocol::ProxyProtocol;
 
 /// A place where a [`Server`](crate::Server) listens: addresses, a path, or a socket that listens already;
 /// and what is spoken there.
@@ -33,6 +34,7 @@ pub struct Binding {
     pub(super) place: Place,
     pub(super) security: Security,
     pub(super) options: ListenOptions,
+    pub(super) proxy_protocol: Option<ProxyProtocol>,
 }
 
 /// Where a binding listens.
@@ -40,8 +42,8 @@ pub(super) enum Place {
     /// TCP, on the first of these that can be listened on.
     Inet(Vec<SocketAddr>),
     Unix(PathBuf),
-    /// A socket of the caller's, which listens already.
-    Socket(OwnedFd),
+    /// Sockets of the caller's, which listen already, on one address.
+    Sockets(Vec<OwnedFd>),
 }
 
 /// Whether TLS is spoken.
@@ -84,6 +86,30 @@ impl Binding {
         self
     }
 
+    /// A binding to several sockets that listen already, all on one address: those that another process has handed
+    /// over, which had one for each of its workers ([`ServerHandle::sockets`](crate::ServerHandle::sockets)). If they are
+    /// more than the workers of this server, a worker accepts from several; if they are fewer, workers share them. So no
+    /// socket is closed, with whose queue connections would be lost. Running the server fails if one is no stream socket
+    /// that listens, or listens elsewhere.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`] if there is none.
+    pub fn from_sockets(sockets: impl IntoIterator<Item = OwnedFd>) -> Result<Self, Error> {
+        let sockets: Vec<_> = sockets.into_iter().collect();
+        if sockets.is_empty() {
+            let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+            return Err(error.with_text("cannot listen: the list of sockets is empty"));
+        }
+        Ok(Self::at(Place::Sockets(sockets)))
+    }
+
+    /// Reads the address of each client from a header that a proxy has put in front of its connection. By default there
+    /// is none.
+    pub fn proxy_protocol(mut self, proxies: ProxyProtocol) -> Self {
+        self.proxy_protocol = Some(proxies);
+        self
+    }
+
     /// How many connections may wait to be accepted: 4096, which is what Linux allows by default; the
     /// system may lower it. Of no effect on a socket that listens already.
     pub fn backlog(mut self, connections: u32) -> Self {
@@ -107,7 +133,8 @@ impl Binding {
     }
 
     fn at(place: Place) -> Self {
-        Self { place, security: Security::ByServer, options: ListenOptions::default() }
+        let options = ListenOptions::default();
+        Self { place, security: Security::ByServer, options, proxy_protocol: None }
     }
 
     fn parse(text: &str) -> Result<Self, Error> {
@@ -132,7 +159,7 @@ impl Place {
         match self {
             Self::Inet(addresses) => addresses.last().copied().map(Address::Inet),
             Self::Unix(path) => Some(Address::Unix(path.clone())),
-            Self::Socket(_) => None,
+            Self::Sockets(_) => None,
         }
     }
 }
@@ -155,7 +182,11 @@ impl fmt::Display for Binding {
                 Ok(())
             }
             Place::Unix(path) => write!(f, "unix:{}", path.display()),
-            Place::Socket(socket) => write!(f, "descriptor {}", socket.as_raw_fd()),
+            Place::Sockets(sockets) => {
+                let name = if sockets.len() == 1 { "descriptor" } else { "descriptors" };
+                write!(f, "{name}")?;
+                sockets.iter().try_for_each(|socket| write!(f, " {}", socket.as_raw_fd()))
+            }
         }
     }
 }
@@ -312,7 +343,7 @@ impl From<std::os::unix::net::UnixListener> for Binding {
 /// listens, over TCP or Unix. Running the server fails if it is something else.
 impl From<OwnedFd> for Binding {
     fn from(socket: OwnedFd) -> Self {
-        Self::at(Place::Socket(socket))
+        Self::at(Place::Sockets(vec![socket]))
     }
 }
 
@@ -324,7 +355,7 @@ mod tests {
         match binding.place {
             Place::Inet(addresses) => addresses.iter().map(ToString::to_string).collect(),
             Place::Unix(path) => vec![path.display().to_string()],
-            Place::Socket(_) => vec!["a socket".to_owned()],
+            Place::Sockets(_) => vec!["a socket".to_owned()],
         }
     }
 

@@ -7,14 +7,19 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use stoop_io::{AnyTransport, Timer};
+use stoop_io::{AnyTransport, PeerAddress, Timer};
 
 use crate::conn::wire::Wire;
+use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
-use crate::server::control::Registration;
-use crate::server::core::{ConnectionParts, Core};
+use crate::server::control::{Lifecycle, Registration};
+use crate::server::core::{ConnectionParts, Core, Spoken};
+use crate::server::detached::DetachedConnection;
+use crate::server::http1::Ended;
 use crate::server::monitor::{RefusalPermit, Watched};
+use crate::server::proxy_protocol::{HeaderReader, HeaderResult};
 use crate::server::{http1, http2};
 
 /// A connection being served; done when it is over. `Send` exactly when the handler's future and
@@ -36,8 +41,12 @@ enum ConnectionExtra {
 
 #[expect(clippy::large_enum_variant, reason = "most are HTTP/1, and each is a task's only content")]
 enum VersionDriver<H: Handler> {
+    /// It is not known yet whose connection it is.
+    Proxy(Box<BehindProxy<H>>),
     Http1(http1::Http1Driver<H>),
     Http2(Box<http2::ServerDriver<H>>),
+    /// The client has gone, and handlers run on.
+    Detached(Box<DetachedConnection<H>>),
 }
 
 impl<H: Handler> ServerConnection<H> {
@@ -48,7 +57,21 @@ impl<H: Handler> ServerConnection<H> {
         registration: Registration,
         balance: Option<stoop_io::ConnectionSlot>,
     ) -> Self {
-        let (wire, facts) = (Wire::new(io), None);
+        Self::with_proxy(io, core, timer, registration, balance, None)
+    }
+
+    /// The same with the other end of the socket, where that is not the client.
+    fn with_proxy(
+        io: AnyTransport,
+        core: Arc<Core<H>>,
+        timer: Timer,
+        registration: Registration,
+        balance: Option<stoop_io::ConnectionSlot>,
+        proxy: Option<PeerAddress>,
+    ) -> Self {
+        let (wire, drain) = (Wire::new(io), Some(core.control.drain.clone()));
+        let proxy = proxy.map(Box::new);
+        let facts = Arc::new(ConnectionFacts { drain, proxy, ..ConnectionFacts::default() });
         let parts = ConnectionParts { wire, core, timer, registration, facts, balance };
         Self { driver: Some(VersionDriver::Http1(http1::Http1Driver::new(parts))), extra: None }
     }
@@ -79,7 +102,7 @@ impl<H: Handler> ServerConnection<H> {
     fn ended(&mut self) {
         let Some(ConnectionExtra::Watched(watched)) = &mut self.extra else { return };
         match &self.driver {
-            None => {}
+            None | Some(VersionDriver::Proxy(_) | VersionDriver::Detached(_)) => {}
             Some(VersionDriver::Http1(driver)) => {
                 watched.ended(driver.ended_for(), driver.carried());
             }
@@ -87,6 +110,62 @@ impl<H: Handler> ServerConnection<H> {
                 watched.ended(driver.machine.close_reason(), driver.wire.carried());
             }
         }
+    }
+
+    /// A connection that begins with a proxy's header.
+    pub(crate) fn behind_proxy(behind: BehindProxy<H>) -> Self {
+        Self { driver: Some(VersionDriver::Proxy(Box::new(behind))), extra: None }
+    }
+}
+
+/// A connection whose first bytes are a proxy's header, which has not been read yet.
+pub(crate) struct BehindProxy<H: Handler> {
+    reader: HeaderReader,
+    core: Arc<Core<H>>,
+    /// What is spoken behind the header, and the number of its place.
+    place: (Arc<[Spoken]>, usize),
+    registration: Registration,
+    balance: Option<stoop_io::ConnectionSlot>,
+}
+
+/// How long a server that is to stop waits for a header, as for the first byte of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl<H: Handler> BehindProxy<H> {
+    pub(in crate::server) fn new(
+        io: AnyTransport,
+        timer: Timer,
+        core: Arc<Core<H>>,
+        place: (Arc<[Spoken]>, usize),
+        registration: Registration,
+        balance: Option<stoop_io::ConnectionSlot>,
+    ) -> Self {
+        let reader = HeaderReader::new(io, timer, core.limits.time.head);
+        Self { reader, core, place, registration, balance }
+    }
+
+    /// Ready with what the header has told; none if the connection is to be closed.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Option<PeerAddress>>> {
+        self.registration.take(cx.waker());
+        match self.core.control.lifecycle() {
+            Lifecycle::Running => {}
+            Lifecycle::Draining => self.reader.hurry(HEADER_TIMEOUT),
+            Lifecycle::Closing => return Poll::Ready(None),
+        }
+        Poll::Ready(match ready!(self.reader.poll(cx)) {
+            HeaderResult::Read(proxy) => Some(proxy),
+            HeaderResult::Refused => {
+                self.core.control.count_proxy_refusal();
+                None
+            }
+        })
+    }
+
+    fn into_connection(self, proxy: Option<PeerAddress>) -> Option<ServerConnection<H>> {
+        let Self { reader: HeaderReader { io, timer, .. }, core, place, registration, balance } =
+            self;
+        let io = place.0[place.1].secure(io)?;
+        Some(ServerConnection::with_proxy(io, core, timer, registration, balance, proxy))
     }
 }
 
@@ -100,24 +179,46 @@ impl<H: Handler> Future for ServerConnection<H> {
                     self.extra = None;
                     return Poll::Ready(());
                 }
+                Some(VersionDriver::Proxy(behind)) => {
+                    let proxy = ready!(behind.poll(cx));
+                    if let (Some(VersionDriver::Proxy(behind)), Some(proxy)) =
+                        (self.driver.take(), proxy)
+                    {
+                        let connection = behind.into_connection(proxy);
+                        self.driver = connection.and_then(|connection| connection.driver);
+                    }
+                }
+                Some(VersionDriver::Detached(handlers)) => {
+                    ready!(handlers.poll(cx));
+                    self.driver = None;
+                }
                 Some(VersionDriver::Http2(driver)) => {
                     ready!(driver.poll(cx));
                     self.ended();
-                    self.driver = None;
+                    if let Some(VersionDriver::Http2(driver)) = self.driver.take() {
+                        self.driver = http2::detached(*driver).map(detached);
+                    }
                 }
                 Some(VersionDriver::Http1(driver)) => {
                     let end = ready!(driver.poll(cx));
                     self.ended();
                     if let Some(VersionDriver::Http1(driver)) = self.driver.take() {
-                        let parts = driver.end(end);
-                        self.driver = parts.map(|parts| {
-                            VersionDriver::Http2(Box::new(http2::ServerDriver::from_parts(parts)))
-                        });
+                        self.driver = match driver.end(end) {
+                            Ended::Http2(parts) => Some(VersionDriver::Http2(Box::new(
+                                http2::ServerDriver::from_parts(*parts),
+                            ))),
+                            Ended::Detached(handlers) => Some(detached(handlers)),
+                            Ended::Whole => None,
+                        };
                     }
                 }
             }
         }
     }
+}
+
+fn detached<H: Handler>(handlers: DetachedConnection<H>) -> VersionDriver<H> {
+    VersionDriver::Detached(Box::new(handlers))
 }
 
 impl<H: Handler> Unpin for ServerConnection<H> {}

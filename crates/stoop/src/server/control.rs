@@ -1,10 +1,11 @@
 //! What the connections of a server have in common: how many there are, and whether to stop.
 
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::per_address::AddressPermit;
+use crate::drain::DrainState;
 
 /// Whether a server runs or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +31,12 @@ pub(crate) struct Control {
     /// Connections that had something to finish when everything ended.
     aborted: AtomicUsize,
     waiting: Mutex<Waiters>,
+    /// Connections that were closed for want of a proxy's header.
+    pub(crate) proxy_refusals: AtomicU64,
+    /// Handlers that run on after their clients have left.
+    pub(crate) detached: AtomicUsize,
+    /// The part of it that handlers see.
+    pub(crate) drain: Arc<DrainState>,
 }
 
 #[derive(Default)]
@@ -57,6 +64,7 @@ impl Control {
     /// Moves on, never backwards, and wakes all that wait for it.
     pub(crate) fn advance_to(&self, lifecycle: Lifecycle) {
         self.lifecycle.fetch_max(lifecycle as u8, Ordering::AcqRel);
+        self.drain.begin();
         let wakers: Vec<Waker> = {
             let mut waiting = self.waiting();
             let lifecycle = std::mem::take(&mut waiting.lifecycle);
@@ -99,14 +107,26 @@ impl Control {
         if self.lifecycle() >= lifecycle { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Ready once there is neither a connection nor an acceptor, which could add one.
+    /// Ready once there is neither a connection nor an acceptor, which could add one, and nothing holds a drain up.
     pub(crate) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
         let over = || self.acceptors.load(Ordering::Acquire) == 0 && self.connections() == 0;
-        if over() {
-            return Poll::Ready(());
+        if !over() {
+            register_waker(&mut self.waiting().over, cx);
+            if !over() {
+                return Poll::Pending;
+            }
         }
-        register_waker(&mut self.waiting().over, cx);
-        if over() { Poll::Ready(()) } else { Poll::Pending }
+        match self.lifecycle() == Lifecycle::Closing || self.drain.is_released(cx) {
+            true => Poll::Ready(()),
+            false => {
+                // It may have begun to close before the drain's waker was registered; closing wakes this one too.
+                self.poll_lifecycle(Lifecycle::Closing, cx)
+            }
+        }
+    }
+
+    pub(crate) fn count_proxy_refusal(&self) {
+        self.proxy_refusals.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_aborted(&self) {
@@ -224,6 +244,11 @@ impl Registration {
         if self.number.is_none() {
             self.number = Some(self.control.register(waker));
         }
+    }
+
+    /// The connection is closed, and its task goes on.
+    pub(crate) fn give_place_back(&mut self) {
+        self.admission = None;
     }
 
     /// The connection is not the server's any more, and still open.

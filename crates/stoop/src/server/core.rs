@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
-use stoop_io::Timer;
+use stoop_io::{AnyTransport, Timer};
 use stoop_proto::Limits;
 
 use crate::conn::wire::Wire;
@@ -16,6 +16,7 @@ use crate::server::counters::Threads;
 use crate::server::future_pool::FuturePool;
 use crate::server::monitor::Monitor;
 use crate::server::monitors::Monitors;
+use crate::server::proxy_protocol::ProxyProtocol;
 use crate::versions::Versions;
 
 /// What all cores of a server share.
@@ -31,6 +32,7 @@ pub(crate) struct ServerShared {
 
 /// What is spoken, below HTTP, with the connections of one place where a server listens.
 pub(super) struct Spoken {
+    pub(super) proxy_protocol: Option<ProxyProtocol>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(super) tls: Option<ServerTls>,
 }
@@ -42,6 +44,21 @@ impl Spoken {
         return self.tls.is_some();
         #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
         false
+    }
+
+    /// The transport that HTTP is spoken over. None if no session can be begun.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(super) fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
+        match &self.tls {
+            None => Some(io),
+            Some(tls) => tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls))),
+        }
+    }
+
+    /// The transport that HTTP is spoken over.
+    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+    pub(super) fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
+        Some(io)
     }
 }
 
@@ -95,8 +112,8 @@ pub(super) struct ConnectionParts<H: Handler> {
     pub(super) core: Arc<Core<H>>,
     pub(super) timer: Timer,
     pub(super) registration: Registration,
-    /// What its requests are told of it, if there is something.
-    pub(super) facts: Option<Arc<ConnectionFacts>>,
+    /// What its requests are told of it.
+    pub(super) facts: Arc<ConnectionFacts>,
     /// Its place on its core, behind the transport because it is dropped after it.
     pub(super) balance: Option<stoop_io::ConnectionSlot>,
 }

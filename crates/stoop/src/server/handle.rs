@@ -2,11 +2,15 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use stoop_io::{Panicked, Workers};
+use stoop_io::{ListenerCopier, Panicked, Workers};
 
+use crate::drain::Draining;
 use crate::endpoint::{Address, Endpoint};
 use crate::server::control::{Control, Lifecycle};
 use crate::server::counters::ServerStats;
@@ -16,6 +20,8 @@ use crate::server::monitors::Monitors;
 pub struct ServerHandle {
     /// One at least.
     endpoints: Vec<Endpoint>,
+    /// What copies the sockets of each place.
+    sockets: Vec<Vec<ListenerCopier>>,
     control: Arc<Control>,
     monitors: Arc<Monitors>,
     /// The threads, where they are the server's own.
@@ -25,10 +31,11 @@ pub struct ServerHandle {
 impl ServerHandle {
     pub(super) fn new(
         endpoints: Vec<Endpoint>,
+        sockets: Vec<Vec<ListenerCopier>>,
         control: Arc<Control>,
         monitors: Arc<Monitors>,
     ) -> Self {
-        Self { endpoints, control, monitors, workers: None }
+        Self { endpoints, sockets, control, monitors, workers: None }
     }
 
     /// Threads that are to be waited for.
@@ -64,6 +71,59 @@ impl ServerHandle {
         self.endpoints.iter().find_map(port).unwrap_or(0)
     }
 
+    /// Copies of its listening sockets, for each place in the order of [`endpoints`](Self::endpoints): to hand them to the
+    /// process that takes this one's place, which listens by [`Binding::from_sockets`](crate::Binding::from_sockets).
+    ///
+    /// On Linux a place has a socket for each worker, with a queue of its own of connections that wait to be accepted. A
+    /// socket that is closed everywhere resets those, so that all copies have to be handed over, and be used; then this
+    /// server [drains](Self::drain), and no client is refused or reset. The file of a Unix socket stays from then on. A
+    /// server that has stopped has no sockets.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use stoop::{Binding, Request, Server};
+    ///
+    /// let old = Server::listen("127.0.0.1:0")?.run(|_: Request| "old")?;
+    /// let mut places = old.sockets()?;
+    /// let new = Server::listen(Binding::from_sockets(places.remove(0))?)?.run(|_: Request| "new")?;
+    /// old.drain(Duration::from_secs(30)).await;
+    /// assert_eq!(new.port(), old.port());
+    /// # new.close().await;
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the system: no descriptor is left.
+    pub fn sockets(&self) -> io::Result<Vec<Vec<OwnedFd>>> {
+        let copies = |place: &Vec<ListenerCopier>| {
+            place.iter().filter_map(|listener| listener.copy().transpose()).collect()
+        };
+        self.sockets.iter().map(copies).collect()
+    }
+
+    /// How many connections were closed because they did not begin with the header that
+    /// [`Binding::proxy_protocol`](crate::Binding::proxy_protocol) asks for, or came from elsewhere than a proxy.
+    pub fn proxy_refusals(&self) -> u64 {
+        self.control.proxy_refusals.load(Ordering::Relaxed)
+    }
+
+    /// How many handlers run on after their clients have left: see
+    /// [`ServerLimits::detached_handlers_max`](crate::ServerLimits::detached_handlers_max).
+    pub fn detached_handlers(&self) -> usize {
+        self.control.detached.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server accepts connections, and will for now: until a drain is announced or has begun, or it closes.
+    pub fn is_ready(&self) -> bool {
+        self.control.drain.is_ready()
+    }
+
+    /// A future that is done once the server drains; of the server's own, and not of a request.
+    pub fn draining(&self) -> Draining {
+        Draining::new(Some(self.control.drain.clone()))
+    }
+
     /// How many connections are open. Upgraded ones are their owners' and not among them, though
     /// [`ServerLimits::connections_max`](crate::ServerLimits) bounds them too.
     pub fn connections(&self) -> usize {
@@ -89,7 +149,12 @@ impl ServerHandle {
 
     /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says
     /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
-    /// connections that were. Upgraded connections are their owners' and not waited for.
+    /// connections that were.
+    ///
+    /// Handlers learn of it by [`Request::draining`](crate::Request::draining). Upgraded connections are their owners':
+    /// over HTTP/1 they are not waited for, unless their owner [holds](Draining::hold) the drain up, and with
+    /// [`Server::run`](crate::Server::run) their tasks end with the server's threads. Over HTTP/2 they are streams of a
+    /// connection, which is waited for.
     ///
     /// What waits to be accepted still is; a connection that has said nothing yet gets a second for
     /// it. May be called again, with another grace.
@@ -100,6 +165,17 @@ impl ServerHandle {
         }
         self.close().await;
         self.control.take_aborted()
+    }
+
+    /// Announces that the server will stop, goes on as before for `notice`, and drains: for load balancers, which ask
+    /// whether a server is ready and send clients to it until they have asked again. Handlers that they ask answer by
+    /// [`Draining::is_ready`]; without one that does, this is of no use. Returns as [`drain`](Self::drain).
+    pub async fn drain_after(&self, notice: Duration, grace: Duration) -> usize {
+        self.control.drain.announce();
+        let has_begun = poll_fn(|cx| self.control.poll_lifecycle(Lifecycle::Draining, cx));
+        // Not longer, if it is told to stop at once.
+        let _ = tokio::time::timeout(notice, has_begun).await;
+        self.drain(grace).await
     }
 
     /// Stops at once: every connection is cut off.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
@@ -32,8 +33,8 @@ enum ListenFailure {
 
 /// A place where a server listens now.
 pub(super) struct Bound {
-    /// As many as were asked for.
-    pub(super) listeners: Vec<Listener>,
+    /// Those of each worker, one at least.
+    pub(super) listeners: Vec<Vec<Listener>>,
     /// With the port that was chosen.
     pub(super) endpoint: Endpoint,
     /// The certificate, where TLS is spoken.
@@ -77,19 +78,20 @@ pub(super) fn listen(
 ) -> Result<Bound, ListenError> {
     let (place, address) = (binding.to_string(), binding.place.address());
     let options = binding.options;
-    let listeners = match binding.place {
-        Place::Inet(addresses) => listen_on_first(&addresses, count, &options),
-        Place::Unix(path) => Listener::per_core(&ListenAddress::Unix(path), count, &options),
-        Place::Socket(socket) => {
-            Listener::from_fd(socket, &options).and_then(|listener| listener.copies(count))
+    let each = |listeners: Vec<_>| listeners.into_iter().map(|listener| vec![listener]).collect();
+    let listeners: io::Result<Vec<Vec<_>>> = match binding.place {
+        Place::Inet(addresses) => listen_on_first(&addresses, count, &options).map(each),
+        Place::Unix(path) => {
+            Listener::per_core(&ListenAddress::Unix(path), count, &options).map(each)
         }
+        Place::Sockets(sockets) => listen_by(sockets, count, &options),
     };
     let listeners = listeners.map_err(|error| ListenError {
         place,
         address,
         why: ListenFailure::Listen(error),
     })?;
-    let endpoint = Endpoint::from(match listeners[0].address() {
+    let endpoint = Endpoint::from(match listeners[0][0].address() {
         ListenAddress::Inet(address) => Address::Inet(*address),
         ListenAddress::Unix(path) => Address::Unix(path.clone()),
     });
@@ -108,6 +110,28 @@ pub(super) fn listen(
         let endpoint = if tls.is_some() { endpoint.secured() } else { endpoint };
         Ok(Bound { listeners, endpoint, tls })
     }
+}
+
+/// Listens by sockets that were handed over, with all of them, and with one at least for each of `count` workers.
+fn listen_by(
+    sockets: Vec<OwnedFd>,
+    count: usize,
+    options: &ListenOptions,
+) -> io::Result<Vec<Vec<Listener>>> {
+    let taken = sockets.into_iter().map(|socket| Listener::from_fd(socket, options));
+    let taken = taken.collect::<io::Result<Vec<_>>>()?;
+    if taken.iter().any(|listener| listener.address() != taken[0].address()) {
+        let text = "the descriptors listen on different addresses";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let mut workers: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
+    for worker in taken.len()..count {
+        workers[worker].push(taken[worker % taken.len()].try_clone()?);
+    }
+    for (index, listener) in taken.into_iter().enumerate() {
+        workers[index % count].push(listener);
+    }
+    Ok(workers)
 }
 
 /// Listens on the first address where that is possible. The last error is told.

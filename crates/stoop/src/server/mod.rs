@@ -8,6 +8,7 @@ mod control;
 mod core;
 mod counters;
 mod date;
+mod detached;
 mod events;
 mod future_pool;
 mod handle;
@@ -18,6 +19,7 @@ mod monitor;
 mod monitors;
 mod observe;
 mod per_address;
+mod proxy_protocol;
 mod server_workers;
 mod shedding;
 mod watches;
@@ -29,6 +31,7 @@ use std::sync::Arc;
 use stoop_io::ServerTls;
 use stoop_io::{RunError, Timer, Workers};
 
+use crate::drain::Draining;
 use crate::error::Error;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
@@ -48,6 +51,7 @@ pub use handle::ServerHandle;
 pub use listening::ListenError;
 use monitor::Exempt;
 use monitors::Monitors;
+pub use proxy_protocol::ProxyProtocol;
 use server_workers::ServerWorkers;
 
 /// A server to be described, then run.
@@ -88,6 +92,7 @@ pub struct Server {
     versions: Versions,
     observers: Vec<ServingObserver>,
     exempt: Option<Exempt>,
+    control: Arc<Control>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ServerTls>,
 }
@@ -111,6 +116,7 @@ impl Server {
             versions: Versions::default(),
             observers: Vec::new(),
             exempt: None,
+            control: Arc::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
         })
@@ -149,6 +155,12 @@ impl Server {
     pub fn versions(mut self, versions: Versions) -> Self {
         self.versions = versions;
         self
+    }
+
+    /// A future that is done once the server drains, for handlers that have no [`Request`](crate::Request) of this
+    /// crate: applications of axum and tower, which keep it in their state.
+    pub fn draining(&self) -> Draining {
+        Draining::new(Some(self.control.drain.clone()))
     }
 
     /// The certificate of this server. TLS is spoken in each place that is written `https://`, or without a
@@ -294,21 +306,28 @@ impl Server {
         let tls = self.tls.as_ref();
         #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
         let tls = None;
-        let (mut endpoints, mut spoken) = (Vec::new(), Vec::new());
+        let (mut endpoints, mut spoken, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
         let mut listeners: Vec<_> = (0..self.workers).map(|_| Vec::new()).collect();
         listening::check_certificates(&self.bindings, tls)?;
         for (index, binding) in self.bindings.into_iter().enumerate() {
+            let proxy_protocol = binding.proxy_protocol.clone();
             let bound = listening::listen(binding, self.workers, tls)?;
-            for (worker, listener) in listeners.iter_mut().zip(bound.listeners) {
-                worker.push(BoundListener { listener, binding: index });
+            let mut copiers = Vec::new();
+            for (worker, listeners) in listeners.iter_mut().zip(bound.listeners) {
+                for listener in listeners {
+                    copiers.push(listener.copier());
+                    worker.push(BoundListener { listener, binding: index });
+                }
             }
+            sockets.push(copiers);
             endpoints.push(bound.endpoint);
             spoken.push(Spoken {
+                proxy_protocol,
                 #[cfg(any(feature = "tls", feature = "tls-ring"))]
                 tls: bound.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
             });
         }
-        let control = Arc::new(Control::default());
+        let control = self.control;
         let monitors = Monitors::new(self.observers, self.exempt, &self.limits, endpoints.len());
         let shared = ServerShared {
             control: control.clone(),
@@ -317,6 +336,6 @@ impl Server {
             spoken: spoken.into(),
             monitors: monitors.clone(),
         };
-        Ok((ServerHandle::new(endpoints, control, monitors), shared, listeners))
+        Ok((ServerHandle::new(endpoints, sockets, control, monitors), shared, listeners))
     }
 }

@@ -147,7 +147,7 @@ async fn connections_may_move_between_the_threads_of_a_callers_runtime() {
 }
 
 /// Keeps the panics that these tests cause on purpose out of the test's output.
-fn silence_planned_panics() {
+pub(super) fn silence_planned_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();

@@ -153,3 +153,39 @@ async fn a_client_that_goes_without_a_word_ends_the_servers_task() {
         assert_eq!(end, Err(expected), "{versions:?}");
     }
 }
+
+/// RFC 6455 §7.4.1: 1001 says that an endpoint is going away, such as a server that goes down.
+#[tokio::test]
+async fn a_server_that_drains_closes_its_sockets_with_1001() {
+    for versions in [Versions::Http1, Versions::Http2] {
+        let server = Server::listen("127.0.0.1:0").unwrap().limits(limits()).workers(2);
+        let server = server.run(echo).unwrap();
+        let url = format!("{}/chat", server.endpoint()).replace("http:", "ws:");
+        let mut socket = handshake(versions).connect(&Client::new(), &url).await.unwrap();
+        socket.send_text("hello").await.unwrap();
+        assert_eq!(socket.recv().await.unwrap(), Some(Message::from("hello")));
+        let drained = server.drain(Duration::from_secs(5));
+        let (drained, end) = tokio::join!(drained, socket.recv());
+        assert_eq!((drained, end.unwrap()), (0, None), "{versions:?}");
+        assert_eq!(socket.close_reason().unwrap().code, CloseCode::GOING_AWAY);
+    }
+}
+
+#[tokio::test]
+async fn a_socket_may_stay_when_the_server_drains() {
+    let staying = ServerHandshake::new().close_on_drain(false);
+    let handler = move |request: Request| {
+        staying.accept(&request, |mut socket| async move {
+            while let Ok(Some(message)) = socket.recv().await {
+                socket.send(message).await.unwrap();
+            }
+        })
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().run_here(handler).unwrap();
+    let url = format!("{}/chat", server.endpoint()).replace("http:", "ws:");
+    let mut socket = ClientHandshake::new().connect(&Client::new(), &url).await.unwrap();
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+    socket.send_text("still here").await.unwrap();
+    assert_eq!(socket.recv().await.unwrap(), Some(Message::from("still here")));
+    socket.close(CloseCode::NORMAL, "").await.unwrap();
+}

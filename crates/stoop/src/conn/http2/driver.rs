@@ -257,6 +257,11 @@ impl<R: DriverRole> StreamDriver<R> {
         Some(exchange)
     }
 
+    /// What is left of a connection that is over, for its role.
+    pub(crate) fn into_role(self) -> R {
+        self.role
+    }
+
     /// Resets the stream of an exchange, and takes the exchange out. The machine credits the peer with
     /// the content that was not used up.
     pub(crate) fn reset_exchange(

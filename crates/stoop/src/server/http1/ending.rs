@@ -10,7 +10,8 @@ use crate::limits::after;
 use crate::response::CutShort;
 use crate::server::control::Lifecycle;
 use crate::server::core::ConnectionParts;
-use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, Read};
+use crate::server::detached::DetachedConnection;
+use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedResponse, Read};
 use crate::upgrade::Upgraded;
 
 /// What becomes of the transport.
@@ -24,6 +25,16 @@ pub(in crate::server) enum End {
     Switched,
     /// It goes on as HTTP/2.
     Http2,
+}
+
+/// What goes on of a connection whose driver has ended.
+pub(in crate::server) enum Ended<H: Handler> {
+    /// Nothing.
+    Whole,
+    /// All of it, as HTTP/2.
+    Http2(Box<ConnectionParts<H>>),
+    /// Handlers whose client has left.
+    Detached(DetachedConnection<H>),
 }
 
 impl<H: Handler> Http1Driver<H> {
@@ -112,21 +123,17 @@ impl<H: Handler> Http1Driver<H> {
         }
     }
 
-    /// Ends the driver: what it had, if the connection goes on.
-    pub(in crate::server) fn end(self, end: End) -> Option<ConnectionParts<H>> {
+    /// Ends the driver: what it had, if the connection goes on, and the handlers that run on without it.
+    pub(in crate::server) fn end(self, end: End) -> Ended<H> {
         let Self { wire, core, timeouts, registration, facts, balance, stage, mut watches, .. } =
             self;
         watches.cut_all(CutShort::Server, &wire);
+        let (exchanges, mut detached) = (self.exchanges, self.detached);
         match (end, stage) {
             (End::Http2, _) => {
-                return Some(ConnectionParts {
-                    wire,
-                    core,
-                    timer: timeouts.into_timer(),
-                    registration,
-                    facts,
-                    balance,
-                });
+                let timer = timeouts.into_timer();
+                let parts = ConnectionParts { wire, core, timer, registration, facts, balance };
+                return Ended::Http2(Box::new(parts));
             }
             (End::Broken, _) => wire.io.reset_on_close(),
             (End::Switched, Http1Stage::Switching(sender)) => {
@@ -134,9 +141,18 @@ impl<H: Handler> Http1Driver<H> {
                 let keep = Box::new((registration.into_admission(), balance));
                 // If the upgrade was dropped, this closes the transport.
                 let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep), head: None });
+                return Ended::Whole;
             }
             (End::Closed | End::Switched, _) => {}
         }
-        None
+        for exchange in exchanges {
+            if let PipelinedResponse::Running(slot) = exchange.response {
+                detached.take(&core, slot);
+            }
+        }
+        // The client's place on its core is free, and its socket closed.
+        drop((wire, balance));
+        let handlers = DetachedConnection::new(detached, core, registration);
+        handlers.map_or(Ended::Whole, Ended::Detached)
     }
 }

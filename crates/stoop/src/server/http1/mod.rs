@@ -29,18 +29,22 @@ use crate::body::request_body::RequestBodyWriter;
 use crate::conn::recycle::Recycle;
 use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::connection_info::TlsFacts;
 use crate::handler::Handler;
 use crate::request::RequestParts;
 use crate::request::interim::InterimQueue;
 use crate::response::{CutShort, Response};
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
+use crate::server::detached::DetachedHandlers;
 use crate::server::future_pool::FutureSlot;
 use crate::server::watches::Watches;
 use crate::turn::{Turn, yield_turn};
 use crate::upgrade::UpgradeSender;
 
 use ending::End;
+pub(in crate::server) use ending::Ended;
 use timeouts::Http1Timeouts;
 
 /// Rounds in a turn at most, however short they are.
@@ -67,7 +71,9 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     /// The client has said that it will send no more.
     at_end: bool,
     registration: Registration,
-    facts: Option<Arc<ConnectionFacts>>,
+    facts: Arc<ConnectionFacts>,
+    /// Handlers that run on although no response of theirs will be read.
+    detached: DetachedHandlers<H>,
     watches: Watches,
     /// Its share of the load of its core, behind the transport because it is dropped after it.
     balance: Option<stoop_io::ConnectionSlot>,
@@ -174,6 +180,7 @@ impl<H: Handler> Http1Driver<H> {
             registration,
             facts,
             watches: Watches::default(),
+            detached: DetachedHandlers::default(),
             balance,
             core,
         }
@@ -186,6 +193,9 @@ impl<H: Handler> Http1Driver<H> {
                 self.core.control.count_aborted();
             }
             return Poll::Ready(End::Broken);
+        }
+        if !self.detached.is_empty() {
+            let _ = self.detached.poll(&self.core, cx);
         }
         // What the last turn did not come to is first; whatever was woken since is behind it.
         if !self.exchanges.is_empty() {
@@ -249,8 +259,13 @@ impl<H: Handler> Http1Driver<H> {
     /// Notes what TLS has agreed on, for the handlers.
     fn note_session(&mut self) {
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        if let Some(tls) = self.wire.io.tls_session() {
-            self.facts = Some(Arc::new(ConnectionFacts { tls: Some(tls) }));
+        if let Some(tls) = self.wire.io.tls() {
+            let facts = TlsFacts {
+                session: tls.session(),
+                server_name: tls.server_name().map(Into::into),
+                client_certificate: tls.peer_chain(),
+            };
+            Arc::make_mut(&mut self.facts).tls = Some(Box::new(facts));
         }
     }
 

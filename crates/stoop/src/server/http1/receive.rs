@@ -1,6 +1,6 @@
 //! Receiving: bytes become handler calls, and content goes to their request bodies.
 
-use std::task::Context;
+use std::task::{Context, Poll};
 
 use http::Version;
 use stoop_io::{Output, Transport};
@@ -134,7 +134,7 @@ impl<H: Handler> Http1Driver<H> {
         parts.peer = Some(self.wire.io.peer());
         parts.is_reused = self.requests > 1;
         parts.carried = self.wire.carried();
-        parts.facts.clone_from(&self.facts);
+        parts.facts = Some(self.facts.clone());
         let mut interim_queue = None;
         if self.core.limits.interim_responses_max > 0 && parts.head.version() != Version::HTTP_10 {
             (parts.interim, interim_queue) = interim(self.core.limits.interim_responses_max);
@@ -250,8 +250,10 @@ impl<H: Handler> Http1Driver<H> {
         match exchange.response {
             PipelinedResponse::Running(mut slot) => {
                 // What it answers to that is not asked any more.
-                let _ = poll_handler::<H>(&mut slot, None, cx);
-                self.core.futures.put_back(slot);
+                match poll_handler::<H>(&mut slot, None, cx) {
+                    Poll::Ready(_) => self.core.futures.put_back(slot),
+                    Poll::Pending => self.detached.take(&self.core, slot),
+                }
                 false
             }
             PipelinedResponse::There(_) => false,

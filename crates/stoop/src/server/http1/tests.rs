@@ -47,7 +47,7 @@ async fn reason(
     let (ours, theirs) = Memory::pair(1 << 20);
     let registration = Registration::extra(Arc::clone(&control));
     let (wire_end, timer) = (Wire::new(theirs.into()), Timer::precise());
-    let (facts, balance) = (None, None);
+    let (facts, balance) = (Arc::default(), None);
     let parts = ConnectionParts { wire: wire_end, core, timer, registration, facts, balance };
     let mut driver = Http1Driver::new(parts);
     let client = async move {

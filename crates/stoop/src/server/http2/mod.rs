@@ -29,6 +29,7 @@ use crate::handler::Handler;
 use crate::response::CutShort;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
+use crate::server::detached::{DetachedConnection, DetachedHandlers};
 use crate::server::watches::Watches;
 
 use exchange::{ServerExchange, StreamResponse};
@@ -42,8 +43,10 @@ pub(in crate::server) struct ServerRole<H: Handler> {
     core: Arc<Core<H>>,
     timeouts: Http2Timeouts,
     registration: Registration,
-    facts: Option<Arc<ConnectionFacts>>,
+    facts: Arc<ConnectionFacts>,
     watches: Watches,
+    /// Handlers whose clients have reset their streams, or gone.
+    detached: DetachedHandlers<H>,
     /// It has had a request.
     is_used: bool,
     /// Its share of the load of its core.
@@ -55,9 +58,16 @@ impl<H: Handler> ServerDriver<H> {
         let ConnectionParts { wire, core, timer, registration, facts, balance } = parts;
         let machine = h2::Connection::server(core.wire_limits.clone());
         let timeouts = Http2Timeouts::new(timer);
-        let (watches, is_used) = (Watches::default(), false);
-        let role =
-            ServerRole { core, timeouts, registration, facts, watches, is_used, _balance: balance };
+        let role = ServerRole {
+            core,
+            timeouts,
+            registration,
+            facts,
+            watches: Watches::default(),
+            detached: DetachedHandlers::default(),
+            is_used: false,
+            _balance: balance,
+        };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
     }
 
@@ -70,17 +80,20 @@ impl<H: Handler> ServerDriver<H> {
         exchange.hook.cut(why, self.wire.unsent() as u64);
     }
 
-    /// Drops all exchanges: their responses are not sent to their ends.
-    fn cut_exchanges(&mut self, why: CutShort) {
-        let exchanges: Vec<_> = self.exchanges.drain().collect();
-        exchanges.into_iter().for_each(|exchange| self.cut(Some(exchange), why));
-    }
-
-    /// The same when nothing at all is sent any more.
+    /// Ends all exchanges, when nothing at all is sent any more.
     fn cut_all(&mut self, why: CutShort) {
-        self.cut_exchanges(why);
+        self.detach_all(why);
         self.role.watches.cut_all(why, &self.wire);
     }
+}
+
+/// What goes on of a connection that is closed, if handlers do.
+pub(in crate::server) fn detached<H: Handler>(
+    mut driver: ServerDriver<H>,
+) -> Option<DetachedConnection<H>> {
+    driver.detach_all(CutShort::Server);
+    let ServerRole { core, registration, detached, .. } = driver.into_role();
+    DetachedConnection::new(detached, core, registration)
 }
 
 impl<H: Handler> DriverRole for ServerRole<H> {
@@ -107,6 +120,9 @@ impl<H: Handler> DriverRole for ServerRole<H> {
                 driver.wire.io.reset_on_close();
                 return ControlFlow::Break(());
             }
+        }
+        if !driver.role.detached.is_empty() {
+            let _ = driver.role.detached.poll(&driver.role.core, cx);
         }
         ControlFlow::Continue(())
     }
@@ -192,9 +208,9 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         }
     }
 
-    /// What is left of exchanges is over: their handlers are dropped.
+    /// What is left of exchanges is over: their handlers are dropped, or run on by themselves.
     fn machine_ended(driver: &mut ServerDriver<H>) {
-        driver.cut_exchanges(CutShort::Client);
+        driver.detach_all(CutShort::Client);
         // One that is gone has broken no rule.
         if let Some(fault) = driver.machine.fault().filter(|fault| *fault != Fault::CutShort) {
             driver.role.core.monitor.faulted(driver.wire.io.peer().inet(), fault);

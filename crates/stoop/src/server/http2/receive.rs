@@ -29,7 +29,7 @@ impl<H: Handler> ServerDriver<H> {
         parts.peer = Some(self.wire.io.peer());
         parts.is_reused = std::mem::replace(&mut self.role.is_used, true);
         parts.carried = self.wire.carried();
-        parts.facts.clone_from(&self.role.facts);
+        parts.facts = Some(self.role.facts.clone());
         let (mut content, mut body, mut continue_owed) = (None, Body::empty(), false);
         let mut tunnel = ServerTunnel::No;
         let expects_continue = match parts.head.expects_continue() {
@@ -163,9 +163,25 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        match exchange.response {
-            StreamResponse::Running(slot) => self.role.core.futures.put_back(slot),
-            _ => self.cut(Some(exchange), CutShort::Client),
+        self.detach(exchange, CutShort::Client);
+    }
+
+    /// This exchange is over before its end: its handler is dropped, or runs on by itself, or its response is cut short.
+    fn detach(&mut self, exchange: ServerExchange<H>, why: CutShort) {
+        let key = exchange.key;
+        let StreamResponse::Running(slot) = exchange.response else {
+            return self.cut(Some(exchange), why);
+        };
+        self.role.detached.take(&self.role.core, slot);
+        if !self.role.detached.is_empty() {
+            // It is polled with the connection from now on, and its time counts.
+            self.exchanges.waker(key.index()).wake();
         }
+    }
+
+    /// The same of all exchanges that are left.
+    pub(super) fn detach_all(&mut self, why: CutShort) {
+        let left: Vec<_> = self.exchanges.drain().collect();
+        left.into_iter().for_each(|exchange| self.detach(exchange, why));
     }
 }

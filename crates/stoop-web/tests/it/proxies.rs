@@ -1,0 +1,110 @@
+//! Behind proxies: what handlers and middleware take for the client.
+
+use stoop::{Client, LocalServer, Request, Versions};
+use stoop_web::{
+    Authority, Extension, ForwardedClient, HttpsRedirect, Peer, Router, TrustedProxies, get,
+};
+
+use crate::kit::field;
+
+const VERSIONS: [Versions; 2] = [Versions::Http1, Versions::Http2];
+const PROXY: &str = "10.0.0.1:1000";
+const STRANGER: &str = "192.0.2.99:1000";
+
+fn show(Peer(client): Peer, Authority(host): Authority) -> String {
+    format!("{client} {host}")
+}
+
+fn trusted() -> [stoop::Network; 1] {
+    ["10.0.0.0/8".parse().unwrap()]
+}
+
+/// A client of this address, over that version.
+fn client(router: Router, peer: &str, versions: Versions) -> Client {
+    let server = LocalServer::new(router.build().unwrap()).versions(versions);
+    let server = server.peer(peer.parse().unwrap());
+    let builder = Client::builder().local_server(server).redirects(stoop::Redirects::none());
+    builder.versions(versions).build().unwrap()
+}
+
+async fn ask(client: &Client, fields: &[(&str, &str)]) -> stoop::Response {
+    let mut request = Request::get("http://inner.test/a?b").unwrap();
+    for (name, value) in fields {
+        request = request.with_field(name, value).unwrap();
+    }
+    client.send(request).await.unwrap()
+}
+
+async fn text(client: &Client, fields: &[(&str, &str)]) -> String {
+    ask(client, fields).await.text().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_names_the_client_and_a_stranger_does_not() {
+    let app = |proxies: TrustedProxies| Router::new().route("/a", get(show)).layer(proxies);
+    let forwarded =
+        [("forwarded", "for=10.9.9.9;host=evil.test, for=\"192.0.2.7:80\";host=a.test")];
+    let older =
+        [("x-forwarded-for", "10.9.9.9, 192.0.2.7"), ("x-forwarded-host", "evil.test, a.test")];
+    for versions in VERSIONS {
+        let proxied = client(app(TrustedProxies::forwarded(trusted())), PROXY, versions);
+        assert_eq!(text(&proxied, &forwarded).await, "192.0.2.7:80 a.test");
+        assert_eq!(text(&proxied, &[]).await, format!("{PROXY} inner.test"));
+        assert_eq!(text(&proxied, &older).await, format!("{PROXY} inner.test"), "not read");
+        assert_eq!(ask(&proxied, &[("forwarded", "for=\"")]).await.status(), 400);
+        let proxied = client(app(TrustedProxies::x_forwarded(trusted())), PROXY, versions);
+        assert_eq!(text(&proxied, &older).await, "192.0.2.7:0 a.test");
+        assert_eq!(text(&proxied, &forwarded).await, format!("{PROXY} inner.test"), "not read");
+        for proxies in
+            [TrustedProxies::forwarded(trusted()), TrustedProxies::x_forwarded(trusted())]
+        {
+            let stranger = client(app(proxies), STRANGER, versions);
+            for fields in [&forwarded[..], &older, &[("forwarded", "for=\"")]] {
+                assert_eq!(text(&stranger, fields).await, format!("{STRANGER} inner.test"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_to_https_goes_by_what_the_proxy_says() {
+    let app = || {
+        let router = Router::new().route("/a", get(|| "secure"));
+        router.layer(TrustedProxies::forwarded(trusted())).layer(HttpsRedirect::new())
+    };
+    for versions in VERSIONS {
+        let proxied = client(app(), PROXY, versions);
+        let secure = [("forwarded", "for=192.0.2.7;proto=https;host=a.test")];
+        assert_eq!(text(&proxied, &secure).await, "secure");
+        let plain = [("forwarded", "for=192.0.2.7;proto=http;host=\"a.test:80\"")];
+        let response = ask(&proxied, &plain).await;
+        assert_eq!(response.status(), 308);
+        assert_eq!(field(&response, "location"), "https://a.test/a?b");
+        let stranger = client(app(), STRANGER, versions);
+        let response = ask(&stranger, &secure).await;
+        assert_eq!(field(&response, "location"), "https://inner.test/a?b");
+    }
+}
+
+#[tokio::test]
+async fn what_was_told_is_an_extension() {
+    let show = |Extension(told): Extension<ForwardedClient>| {
+        format!("{:?} {:?} {:?}", told.address(), told.is_secure(), told.host())
+    };
+    let app = Router::new().route("/a", get(show)).layer(TrustedProxies::forwarded(trusted()));
+    let proxied = client(app, PROXY, Versions::Http1);
+    let fields = [("forwarded", "for=_hidden;proto=https, for=10.0.0.2")];
+    assert_eq!(text(&proxied, &fields).await, "Some(10.0.0.2:0) Some(true) None");
+}
+
+/// What comes over a Unix socket, or in memory, has no address of its own.
+#[tokio::test]
+async fn a_peer_without_an_address_is_a_proxy_if_it_is_said_so() {
+    for trusts in [false, true] {
+        let proxies = TrustedProxies::forwarded([]).unix(trusts);
+        let app = Router::new().route("/a", get(show)).layer(proxies).build().unwrap();
+        let local = Client::builder().handler(app).build().unwrap();
+        let response = ask(&local, &[("forwarded", "for=192.0.2.7")]).await;
+        assert_eq!(response.status(), if trusts { 200 } else { 500 });
+    }
+}
