@@ -8,6 +8,7 @@ use crate::failure::CommandFailure;
 use crate::fetch::{self, FetchArgs};
 use crate::get::{self, GetArgs};
 use crate::report::{self, ReportArgs};
+use crate::serve::{self, ServeArgs};
 use crate::testbed::{self, TestbedArgs};
 use crate::{stderr, streams};
 
@@ -18,10 +19,11 @@ Examples:
   stoop fetch https://example.com/
   stoop fetch -i urls.txt --concurrency 500 --timeout 2 > answers.csv
   stoop report answers.csv
+  stoop serve public --listing
 
 'stoop SUBCOMMAND --help' explains columns, variables and exit codes.";
 
-/// Fetch a URL as curl does, or lists of them concurrently: one line for each, always, within its deadline
+/// Fetch a URL as curl does, or lists of them concurrently: one line for each, always, within its deadline. Serve files
 #[derive(Parser, Debug)]
 #[command(name = "stoop", version, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -34,6 +36,7 @@ enum Subcommands {
     Get(Box<GetArgs>),
     Fetch(Box<FetchArgs>),
     Report(ReportArgs),
+    Serve(Box<ServeArgs>),
     Demo(DemoArgs),
     Testbed(TestbedArgs),
     /// Print completions for a shell: stoop completions bash > FILE
@@ -54,6 +57,7 @@ pub(crate) fn run() -> Result<(), CommandFailure> {
         Subcommands::Get(args) => get::get(*args),
         Subcommands::Fetch(args) => fetch::fetch(*args),
         Subcommands::Report(args) => report::report(args),
+        Subcommands::Serve(args) => serve::serve(*args),
         Subcommands::Demo(args) => demo::demo(args),
         Subcommands::Testbed(args) => testbed::testbed(args),
         Subcommands::Completions { shell } => completions(shell),

@@ -1,4 +1,4 @@
-//! The `stoop` command: fetches one URL, or lists of them concurrently, always to the end.
+//! The `stoop` command: fetches one URL, or lists of them concurrently, always to the end; serves a directory.
 //!
 //! This file maps failures to exit codes. A reader that closes the output early is no failure.
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ mod proxies;
 mod report;
 mod request_options;
 mod scheme;
+mod serve;
 mod signals;
 mod stderr;
 mod streams;

@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Whether the signal `number` is ignored, as by `nohup`. A program that handles such a signal all the
@@ -38,7 +38,7 @@ pub fn was_closed_at_start(descriptor: u8) -> bool {
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] for a number that was no descriptor when the process started, was taken before, or
-/// is one of a standard stream or above 255.
+/// is one of a standard stream or above 1,023.
 pub fn take_inherited_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     let index = usize::try_from(number).ok().filter(|number| *number >= 3);
     let word = index.and_then(|index| INHERITED.get(index / 64));
@@ -56,11 +56,22 @@ pub fn take_inherited_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     Ok(owned)
 }
 
+/// Makes `place` another descriptor of what `descriptor` is one of, which programs that are started from now on inherit
+/// under the number that is returned. What `place` was before is closed. A place that was opened early has a small number,
+/// which [`take_inherited_descriptor`] asks for.
+///
+/// # Errors
+/// The system's.
+pub fn hand_descriptor(descriptor: impl AsFd, place: &mut OwnedFd) -> io::Result<RawFd> {
+    rustix::io::dup2(descriptor, place)?;
+    Ok(place.as_raw_fd())
+}
+
 /// A bit for each standard stream.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// A bit for each further descriptor that the process was started with, and that was not taken.
-static INHERITED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+static INHERITED: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
 
 /// The function that the system's loader calls before `main`, and so before Rust's runtime.
 // SAFETY: the section is an array of pointers to functions, and this is one: of a function that may
@@ -113,11 +124,11 @@ mod tests {
             );
             return;
         }
-        for number in [-1, 0, 2, 256, RawFd::MAX] {
+        for number in [-1, 0, 2, 1_024, RawFd::MAX] {
             let error = take_inherited_descriptor(number).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::NotFound, "{number}");
         }
-        for number in ["7", "64", "255"] {
+        for number in ["7", "64", "1023"] {
             let mut shell = Command::new("bash");
             shell.args(["-c", &format!("exec \"$0\" --exact {name} {number}<<< handed")]);
             shell.arg(std::env::current_exe().unwrap()).env(HANDED, number);
@@ -128,8 +139,16 @@ mod tests {
     }
 
     #[test]
+    fn a_descriptor_is_handed_to_a_program_under_the_number_of_its_place() {
+        let mut place = OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
+        let file = std::fs::File::open("Cargo.toml").unwrap();
+        let number = hand_descriptor(&file, &mut place).unwrap();
+        let shown = Command::new("sh").args(["-c", &format!("cat <&{number}")]).output().unwrap();
+        assert_eq!(shown.stdout, std::fs::read("Cargo.toml").unwrap());
+    }
+
+    #[test]
     fn a_descriptor_that_was_opened_here_is_not_given_away() {
-        use std::os::fd::AsRawFd;
         let file = std::fs::File::open("Cargo.toml").unwrap();
         take_inherited_descriptor(file.as_raw_fd()).unwrap_err();
         assert!(file.metadata().is_ok());

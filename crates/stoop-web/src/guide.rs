@@ -6,7 +6,17 @@
 //! | page | what it is for |
 //! |---|---|
 //! | [`first_service`] | from an empty folder to a JSON API with a test, limits and TLS |
+//! | [`load_balancer`] | the PROXY protocol, Forwarded and its older fields, readiness |
+//! | [`upgrade`] | a new process that takes over the sockets of the old one |
 
 #[doc = include_str!("../docs/first_service.md")]
 #[cfg(all(feature = "compression", feature = "json", feature = "tls"))]
 pub mod first_service {}
+
+#[doc = include_str!("../docs/load_balancer.md")]
+#[cfg(feature = "tls")]
+pub mod load_balancer {}
+
+#[doc = include_str!("../docs/upgrade.md")]
+#[cfg(feature = "tls")]
+pub mod upgrade {}

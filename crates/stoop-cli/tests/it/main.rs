@@ -18,6 +18,7 @@
 //! - `mistyped`: arguments that are typed wrongly
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
 //! - `secrets`: passwords in URLs
+//! - `serve`: files, options, signals
 //! - `report`: the summary computed from lines
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ mod redirects;
 mod report;
 mod requests;
 mod secrets;
+mod serve;
 mod server;
 mod signals;
 mod stoop;

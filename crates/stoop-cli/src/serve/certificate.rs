@@ -1,0 +1,77 @@
+//! The certificate: of files, or one that is made for this machine.
+
+use std::net::IpAddr;
+
+use stoop::ServerTls;
+
+use super::args::Settings;
+use crate::failure::CommandFailure;
+
+/// The certificate that the settings ask for, if they do.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if its files cannot be read, or do not fit together.
+pub(super) fn tls(settings: &Settings) -> Result<Option<ServerTls>, CommandFailure> {
+    let builder = match &*settings.tls {
+        [chain, key] => ServerTls::builder().certificate_files(chain, key),
+        _ if settings.tls_self_signed => {
+            let (chain, key) = self_signed::certificate(&names())?;
+            ServerTls::builder().certificate_pem(chain, key)
+        }
+        _ => return Ok(None),
+    };
+    let built = builder.build();
+    built.map(Some).map_err(|error| CommandFailure::Io(format!("cannot speak TLS: {error}")))
+}
+
+/// The names and addresses of this machine.
+fn names() -> Vec<String> {
+    let mut names = vec!["localhost".to_owned()];
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    names.extend(name.map(|name| name.trim().to_owned()));
+    names.extend(super::places::local_addresses().iter().map(IpAddr::to_string));
+    names.retain(|name| !name.is_empty() && name.is_ascii());
+    names
+}
+
+/// Makes certificates.
+mod self_signed {
+    use jiff::tz::TimeZone;
+    use jiff::{Timestamp, ToSpan, civil};
+    use rcgen::{CertificateParams, DnType, Error, KeyPair, date_time_ymd};
+
+    use crate::failure::CommandFailure;
+
+    /// A certificate for these names and its key, as PEM. It holds from yesterday, for clocks that are late, for a year.
+    pub(super) fn certificate(names: &[String]) -> Result<(String, String), CommandFailure> {
+        make(names)
+            .map_err(|error| CommandFailure::Io(format!("cannot make a certificate: {error}")))
+    }
+
+    fn make(names: &[String]) -> Result<(String, String), Error> {
+        let mut params = CertificateParams::new(names)?;
+        params.distinguished_name.push(DnType::CommonName, "stoop serve");
+        let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+        let ymd = |day: civil::Date| {
+            let (month, number) = (day.month().unsigned_abs(), day.day().unsigned_abs());
+            date_time_ymd(i32::from(day.year()), month, number)
+        };
+        params.not_before = ymd(today.saturating_sub(1.day()));
+        params.not_after = ymd(today.saturating_add(365.days()));
+        let key = KeyPair::generate()?;
+        Ok((params.self_signed(&key)?.pem(), key.serialize_pem()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_made_for_names_and_addresses() {
+        assert!(names().iter().any(|name| name == "127.0.0.1"));
+        let names = ["localhost".to_owned(), "::1".to_owned()];
+        let (chain, key) = self_signed::certificate(&names).unwrap();
+        ServerTls::builder().certificate_pem(chain, key).build().unwrap();
+    }
+}

@@ -1,0 +1,132 @@
+//! The settings of a file, and those of the command line before them.
+
+use std::path::{Path, PathBuf};
+
+use super::args::{ServeArgs, Settings};
+use crate::failure::CommandFailure;
+
+/// The settings that hold: of the command line, and of the file that it names.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if the file cannot be read; [`CommandFailure::Usage`] if it is wrong.
+pub(super) fn settings(args: &ServeArgs) -> Result<Settings, CommandFailure> {
+    let typed = args.settings.clone();
+    let Some(path) = &args.config else { return Ok(typed) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CommandFailure::io(&format!("cannot read {}", path.display()), &error))?;
+    let written = parse(&text, path)?;
+    Ok(typed.over(written))
+}
+
+fn parse(text: &str, path: &Path) -> Result<Settings, CommandFailure> {
+    let wrong = |why: String| CommandFailure::Usage(format!("{}: {why}", path.display()));
+    let mut settings: Settings =
+        toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
+    if !matches!(settings.tls.len(), 0 | 2) {
+        return Err(wrong("tls has a certificate and its key: [\"CERT\", \"KEY\"]".to_owned()));
+    }
+    if settings.workers.is_some_and(|workers| !(1..=1024).contains(&workers)) {
+        return Err(wrong("workers must be a whole number from 1 to 1024".to_owned()));
+    }
+    let base = path.parent().unwrap_or(Path::new(""));
+    let paths = settings.tls.iter_mut().chain(&mut settings.directory);
+    for path in paths.chain(&mut settings.access_log_file) {
+        *path = base.join(&*path);
+    }
+    Ok(settings)
+}
+
+impl Settings {
+    /// These settings, and those of `below` where these say nothing.
+    fn over(self, below: Self) -> Self {
+        fn list<T>(typed: Vec<T>, written: Vec<T>) -> Vec<T> {
+            if typed.is_empty() { written } else { typed }
+        }
+        let has_tls = !self.tls.is_empty() || self.tls_self_signed;
+        Self {
+            directory: self.directory.or(below.directory),
+            listen: list(self.listen, below.listen),
+            tls: if has_tls { self.tls } else { below.tls },
+            tls_self_signed: if has_tls { self.tls_self_signed } else { below.tls_self_signed },
+            spa: self.spa || below.spa,
+            listing: self.listing || below.listing,
+            cors: self.cors || below.cors,
+            compress: self.compress || below.compress,
+            auth: list(self.auth, below.auth),
+            access_log: self.access_log.or(below.access_log),
+            access_log_file: self.access_log_file.or(below.access_log_file),
+            workers: self.workers.or(below.workers),
+            quiet: self.quiet || below.quiet,
+        }
+    }
+
+    /// Whether TLS is asked for.
+    #[cfg(not(feature = "tls"))]
+    pub(super) fn wants_tls(&self) -> bool {
+        !self.tls.is_empty() || self.tls_self_signed
+    }
+
+    /// The number of threads: as many as there are cores, unless it is said.
+    pub(super) fn workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.workers.unwrap_or_else(cores)
+    }
+
+    /// The directory that is served.
+    pub(super) fn directory(&self) -> PathBuf {
+        self.directory.clone().unwrap_or_else(|| PathBuf::from("."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::serve::args::LogFormat;
+
+    fn written(text: &str) -> Settings {
+        parse(text, Path::new("/etc/site/serve.toml")).unwrap()
+    }
+
+    #[test]
+    fn a_file_has_the_names_of_the_options() {
+        let settings = written(
+            "directory = 'public'\nlisten = ['1']\ntls = ['/a.pem', 'b.pem']\nspa = true\n\
+             listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
+             access-log-file = 'log'\nworkers = 2\nquiet = true\n",
+        );
+        assert_eq!(settings.directory(), Path::new("/etc/site/public"));
+        assert_eq!(settings.tls, [Path::new("/a.pem"), Path::new("/etc/site/b.pem")]);
+        assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
+        assert_eq!(settings.access_log, Some(LogFormat::Json));
+        assert_eq!(settings.workers, Some(2));
+        assert!(settings.spa && settings.listing && settings.cors && settings.compress);
+        assert!(settings.quiet && settings.auth == ["a:b"] && settings.listen == ["1"]);
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_file_is_told_with_its_name_and_line() {
+        for (text, expected) in [
+            ("listn = ['1']", "unknown field `listn`"),
+            ("workers = 0", "workers must be"),
+            ("workers = 'many'", "invalid type"),
+            ("tls = ['cert.pem']", "tls has a certificate and its key"),
+            ("spa = ", "line 1"),
+            ("access-log = 'xml'", "unknown variant `xml`"),
+        ] {
+            let failure = parse(text, Path::new("serve.toml")).unwrap_err();
+            let CommandFailure::Usage(message) = failure else { panic!("{text}") };
+            assert!(message.starts_with("serve.toml: "), "{message}");
+            assert!(message.contains(expected), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_comes_before_the_file() {
+        let typed = Settings { listen: vec!["2".to_owned()], tls_self_signed: true, ..written("") };
+        let file = written("listen = ['1']\ntls = ['a', 'b']\nspa = true");
+        let settings = typed.over(file);
+        assert_eq!(settings.listen, ["2"]);
+        assert!(settings.tls.is_empty() && settings.tls_self_signed && settings.spa);
+        assert_eq!(settings.directory(), Path::new("."));
+    }
+}

@@ -1,0 +1,31 @@
+//! `stoop serve`: serves the files of a directory, until a signal ends it.
+//!
+//! [`args`] are the options as typed, [`config`] those of a file; [`app`] is what answers, [`places`] where, and
+//! [`mod@run`] the life of the server, and [`hand_over`] its end in
+//! favour of a new process.
+
+mod app;
+mod args;
+#[cfg(feature = "tls")]
+mod certificate;
+mod config;
+mod hand_over;
+mod manager;
+mod places;
+mod run;
+mod swap;
+mod users;
+
+pub(crate) use self::args::ServeArgs;
+use crate::failure::CommandFailure;
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// The failure that the exit code stands for.
+pub(crate) fn serve(args: ServeArgs) -> Result<(), CommandFailure> {
+    if let Some(name) = &args.auth_new {
+        return users::print_new(name);
+    }
+    run::run(&args)
+}

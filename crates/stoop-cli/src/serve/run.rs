@@ -1,0 +1,244 @@
+//! The life of the server: it starts, obeys signals, and ends.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use stoop::{Binding, Server, ServerHandle};
+use stoop_web::LogHandle;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::args::{ServeArgs, Settings};
+use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
+use super::swap::Swap;
+use super::{app, config, manager, places};
+use crate::failure::CommandFailure;
+use crate::{stderr, streams};
+
+/// How long requests that run have to end.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Serves until a signal ends it.
+///
+/// # Errors
+/// What keeps it from serving.
+pub(super) fn run(args: &ServeArgs) -> Result<(), CommandFailure> {
+    let settings = config::settings(args)?;
+    let service = Service::new(&settings)?;
+    if args.check {
+        let directory = settings.directory();
+        return say(&settings, &format!("{} can be served as asked\n", directory.display()));
+    }
+    // Each connection is a descriptor.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CommandFailure::io("cannot start", &error))?;
+    runtime.block_on(service.serve(args, &settings))
+}
+
+/// What is served.
+struct Service {
+    swap: Swap,
+    /// The access log of now.
+    log: Mutex<Option<LogHandle>>,
+    #[cfg(feature = "tls")]
+    tls: Option<stoop::ServerTls>,
+}
+
+impl Service {
+    fn new(settings: &Settings) -> Result<Self, CommandFailure> {
+        #[cfg(not(feature = "tls"))]
+        if settings.wants_tls() {
+            return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
+        }
+        let built = app::app(settings)?;
+        Ok(Self {
+            swap: Swap::new(built.app),
+            log: Mutex::new(built.log),
+            #[cfg(feature = "tls")]
+            tls: super::certificate::tls(settings)?,
+        })
+    }
+
+    async fn serve(&self, args: &ServeArgs, settings: &Settings) -> Result<(), CommandFailure> {
+        let failed = |error| CommandFailure::io("cannot start", &error);
+        let mut signals = Signals::new().map_err(failed)?;
+        let mut handed = Handed::take()?;
+        let (typed, bindings) = bindings(settings, &mut handed)?;
+        let workers = settings.workers();
+        let mut reserve = Reserve::new(typed.len() * workers).map_err(failed)?;
+        let server = self.start(bindings, workers)?;
+        announce(settings, &server)?;
+        manager::tell(&[NotifyState::Ready]);
+        handed.finish();
+        loop {
+            match signals.next().await {
+                Order::Reload => self.reload(args),
+                Order::End => break,
+                Order::HandOver => match reserve.hand_over(&typed, &server).await {
+                    Ok(process) => {
+                        stderr::message(format_args!("process {process} took over"));
+                        manager::tell(&[NotifyState::MainPid(process)]);
+                        break;
+                    }
+                    Err(error) => {
+                        stderr::message(format_args!(
+                            "cannot hand over: {error}; this one goes on"
+                        ));
+                    }
+                },
+            }
+        }
+        manager::tell(&[NotifyState::Stopping]);
+        end(&server, &mut signals).await;
+        if let Some(log) = &*self.log.lock().unwrap_or_else(PoisonError::into_inner) {
+            log.flush();
+        }
+        Ok(())
+    }
+
+    fn start(
+        &self,
+        bindings: Vec<Binding>,
+        workers: usize,
+    ) -> Result<ServerHandle, CommandFailure> {
+        let failed = |error: stoop::Error| CommandFailure::Io(error.to_string());
+        let mut bindings = bindings.into_iter();
+        let first = bindings.next().map_or_else(|| places::binding(places::DEFAULT), Ok)?;
+        let mut server = Server::listen(first).map_err(failed)?.workers(workers);
+        for binding in bindings {
+            server = server.also_listen(binding).map_err(failed)?;
+        }
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            server = server.tls(tls.clone());
+        }
+        let swap = self.swap.clone();
+        let started = server.run_with(move || swap.handler());
+        started.map_err(|error| CommandFailure::Io(error.to_string()))
+    }
+
+    /// Reads everything again; what is wrong then is told, and changes nothing.
+    fn reload(&self, args: &ServeArgs) {
+        manager::tell_reloading();
+        match self.read_again(args) {
+            Ok(()) => stderr::message("read again what is served, and how"),
+            Err(CommandFailure::Usage(message) | CommandFailure::Io(message)) => {
+                stderr::message(format_args!("{message}; everything stays as it was"));
+            }
+            Err(_) => {}
+        }
+        manager::tell(&[NotifyState::Ready]);
+    }
+}
+
+impl Service {
+    fn read_again(&self, args: &ServeArgs) -> Result<(), CommandFailure> {
+        let built = app::app(&config::settings(args)?)?;
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            tls.reload().map_err(|error| CommandFailure::Io(error.to_string()))?;
+        }
+        self.swap.replace(built.app);
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = built.log;
+        Ok(())
+    }
+}
+
+/// Where to listen: what was asked for, with the sockets that were handed over, and those of the service manager. Without
+/// any the default.
+fn bindings(
+    settings: &Settings,
+    handed: &mut Handed,
+) -> Result<(Typed, Vec<Binding>), CommandFailure> {
+    let mut typed: Typed = Vec::new();
+    let mut bindings = Vec::new();
+    let managed = manager::sockets()?.into_iter().map(|socket| vec![socket]);
+    let inherited = std::iter::from_fn(|| handed.sockets(MANAGER));
+    for sockets in managed.chain(inherited) {
+        typed.push(MANAGER.to_owned());
+        bindings.push(hand_over::binding(MANAGER, sockets)?);
+    }
+    let default = [places::DEFAULT.to_owned()];
+    let asked = match &*settings.listen {
+        [] if typed.is_empty() => &default[..],
+        asked => asked,
+    };
+    for place in asked {
+        bindings.push(match handed.sockets(place) {
+            Some(sockets) => hand_over::binding(place, sockets)?,
+            None => places::binding(place)?,
+        });
+        typed.push(place.clone());
+    }
+    Ok((typed, bindings))
+}
+
+/// Says where it listens.
+fn announce(settings: &Settings, server: &ServerHandle) -> Result<(), CommandFailure> {
+    let addresses = places::local_addresses();
+    let urls = server.endpoints().iter().flat_map(|endpoint| places::urls(endpoint, &addresses));
+    let urls: String = urls.map(|url| format!("  {url}\n")).collect();
+    let directory = settings.directory();
+    let directory = directory.canonicalize().unwrap_or(directory);
+    say(settings, &format!("serving {} at\n{urls}", directory.display()))
+}
+
+fn say(settings: &Settings, text: &str) -> Result<(), CommandFailure> {
+    if settings.quiet {
+        return Ok(());
+    }
+    match streams::print(text.as_bytes()) {
+        // A server goes on without a reader of its first lines.
+        Err(CommandFailure::OutputClosed) => Ok(()),
+        said => said,
+    }
+}
+
+/// Ends the server: what runs may end, until the time is over or a second signal comes.
+async fn end(server: &ServerHandle, signals: &mut Signals) {
+    let again = async { while !matches!(signals.next().await, Order::End) {} };
+    tokio::select! {
+        aborted = server.drain(GRACE) => {
+            if aborted > 0 {
+                let s = if aborted == 1 { "" } else { "s" };
+                stderr::message(format_args!("{aborted} connection{s} had not ended after 30 s"));
+            }
+        }
+        () = again => server.close().await,
+    }
+}
+
+/// What a signal asks for.
+#[derive(Clone, Copy)]
+enum Order {
+    Reload,
+    HandOver,
+    End,
+}
+
+/// The signals of a server. Unlike a run that ends by itself, a server under `nohup` obeys SIGHUP: it reads its files again.
+struct Signals(Vec<(Order, Signal)>);
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let orders = [
+            (Order::Reload, SignalKind::hangup()),
+            (Order::HandOver, SignalKind::user_defined2()),
+            (Order::End, SignalKind::terminate()),
+            (Order::End, SignalKind::interrupt()),
+        ];
+        let signals = orders.into_iter().map(|(order, kind)| Ok((order, signal(kind)?)));
+        signals.collect::<std::io::Result<_>>().map(Self)
+    }
+
+    async fn next(&mut self) -> Order {
+        std::future::poll_fn(|cx| {
+            let mut signals = self.0.iter_mut();
+            let come = signals
+                .find_map(|(order, signal)| signal.poll_recv(cx).is_ready().then_some(*order));
+            come.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
+        })
+        .await
+    }
+}

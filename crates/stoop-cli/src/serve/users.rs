@@ -1,0 +1,99 @@
+//! Users and the hashes of their passwords.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead};
+
+use bcrypt::HashParts;
+use stoop_web::{BasicAuth, BlockingPool};
+
+use crate::failure::CommandFailure;
+use crate::streams;
+
+/// How many times a new hash is computed, as a power of two: some 60 ms.
+const COST: u32 = 10;
+
+/// The costliest hash that is taken: some eight seconds for each request with a wrong password.
+const COST_MAX: u32 = 17;
+
+/// Threads that compare hashes, and requests that wait for them.
+const THREADS: usize = 2;
+const WAITING_MAX: usize = 64;
+
+/// How long a password may be for bcrypt, which reads no more.
+const PASSWORD_BYTES_MAX: usize = 72;
+
+/// Middleware that lets in these users, given as `USER:HASH`; none without any.
+///
+/// # Errors
+/// A text that is none of them.
+pub(super) fn auth(users: &[String]) -> Result<Option<BasicAuth>, CommandFailure> {
+    if users.is_empty() {
+        return Ok(None);
+    }
+    let hashes = users.iter().map(|user| parse(user)).collect::<Result<HashMap<_, _>, _>>()?;
+    // One that is unknown takes as long as one that is known.
+    let Some(any) = hashes.values().next().cloned() else { return Ok(None) };
+    let check = move |name: &str, password: &str| {
+        let known = hashes.get(name);
+        let is_right = bcrypt::verify(password, known.unwrap_or(&any)).unwrap_or(false);
+        known.is_some() && is_right
+    };
+    let pool = BlockingPool::new(THREADS, WAITING_MAX);
+    Ok(Some(BasicAuth::new("stoop serve").check_blocking(pool, check)))
+}
+
+fn parse(user: &str) -> Result<(String, String), CommandFailure> {
+    // The hash is not shown.
+    let wrong = |name: &str, why: &str| CommandFailure::Usage(format!("--auth {name}: {why}"));
+    let Some((name, hash)) = user.split_once(':').filter(|(name, _)| !name.is_empty()) else {
+        let why = "is written USER:HASH; make one by --auth-new USER, or 'htpasswd -nB USER'";
+        return Err(CommandFailure::Usage(format!("--auth {why}")));
+    };
+    match hash.parse::<HashParts>() {
+        Err(_) => Err(wrong(name, "the hash is none of bcrypt, which begins with $2b$ or $2y$")),
+        Ok(parts) if parts.get_cost() > COST_MAX => {
+            Err(wrong(name, "the hash has a cost above 17, and would take minutes to compare"))
+        }
+        Ok(_) => Ok((name.to_owned(), hash.to_owned())),
+    }
+}
+
+/// Reads a password from standard input, and prints `USER:HASH`.
+///
+/// # Errors
+/// An empty one, one that is too long, and what reading and writing fails with.
+pub(super) fn print_new(name: &str) -> Result<(), CommandFailure> {
+    if name.is_empty() || name.contains(':') || name.contains(char::is_control) {
+        let why = "--auth-new: a user's name is not empty and has no colon (RFC 7617 §2)";
+        return Err(CommandFailure::Usage(why.to_owned()));
+    }
+    streams::check_input()?;
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.map_err(|error| CommandFailure::io("cannot read the password", &error))?;
+    let password = line.trim_end_matches(['\n', '\r']);
+    if password.is_empty() || password.len() > PASSWORD_BYTES_MAX {
+        let why = "--auth-new: the first line of standard input is the password, of 1 to 72 bytes";
+        return Err(CommandFailure::Usage(why.to_owned()));
+    }
+    let hash = bcrypt::hash(password, COST);
+    let hash = hash.map_err(|error| CommandFailure::Io(format!("cannot hash: {error}")))?;
+    streams::print(format!("{name}:{hash}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_a_name_and_a_hash_of_bcrypt() {
+        let hash = bcrypt::hash("secret", 4).unwrap();
+        assert_eq!(parse(&format!("ada:{hash}")).unwrap(), ("ada".to_owned(), hash.clone()));
+        let costly = hash.replacen("$04$", "$18$", 1);
+        for wrong in ["ada", "", ":x", "ada:secret", "ada:$1$abc", &format!("ada:{costly}")] {
+            let Err(CommandFailure::Usage(message)) = parse(wrong) else { panic!("{wrong}") };
+            assert!(!message.contains("secret") && message.starts_with("--auth"), "{message}");
+        }
+        assert!(auth(&[]).unwrap().is_none());
+    }
+}

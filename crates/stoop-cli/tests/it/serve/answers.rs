@@ -1,0 +1,104 @@
+//! What it answers.
+
+use super::{Folder, Served, exchange};
+use crate::stoop::{run, stoop};
+
+fn site() -> Folder {
+    Folder::new(&[
+        ("index.html", "<h1>home</h1>"),
+        ("a.txt", "0123456789"),
+        ("sub/b.txt", "b"),
+        (".secret", "hidden"),
+        ("long.txt", &"na ".repeat(2_000)),
+    ])
+}
+
+#[test]
+fn files_are_served_and_nothing_else() {
+    let (site, ok) = (site(), "HTTP/1.1 200 OK");
+    let served = Served::start(&site, "");
+    let (head, content) = served.get("/", "");
+    assert!(head.starts_with(ok) && head.contains("text/html"), "{head}");
+    assert_eq!(content, "<h1>home</h1>");
+    assert_eq!(served.get("/a.txt", "").1, "0123456789");
+    let (head, content) = served.get("/a.txt", "range: bytes=2-4\r\n");
+    assert!(head.starts_with("HTTP/1.1 206") && head.contains("bytes 2-4/10"), "{head}");
+    assert_eq!(content, "234");
+    for path in ["/.secret", "/none", "/sub/", "/../Cargo.toml", "/%2e%2e/etc/passwd"] {
+        let (head, content) = served.get(path, "");
+        assert!(head.starts_with("HTTP/1.1 4"), "{path}: {head}");
+        assert!(!content.contains("hidden"), "{path}");
+    }
+    let (head, _) = exchange(&served.authority, "DELETE /a.txt HTTP/1.1\r\nhost: a\r\n");
+    assert!(head.starts_with("HTTP/1.1 405") && head.contains("allow: "), "{head}");
+}
+
+#[test]
+fn options_add_what_they_name() {
+    let (site, page) = (site(), "accept: text/html\r\n");
+    let plain = Served::start(&site, "");
+    let (head, _) = plain.get("/long.txt", "accept-encoding: gzip\r\norigin: http://b.test\r\n");
+    assert!(!head.contains("content-encoding") && !head.contains("access-control"), "{head}");
+    assert!(plain.get("/route", page).0.starts_with("HTTP/1.1 404"));
+    let full = Served::start(&site, "--spa --listing --cors --compress");
+    let (head, _) = full.get("/long.txt", "accept-encoding: gzip\r\norigin: http://b.test\r\n");
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+    assert!(head.contains("access-control-allow-origin: *"), "{head}");
+    assert_eq!(full.get("/route", page).1, "<h1>home</h1>");
+    let (head, listing) = full.get("/sub/", page);
+    assert!(head.starts_with("HTTP/1.1 200") && listing.contains("b.txt"), "{head}\n{listing}");
+}
+
+#[test]
+fn only_users_with_their_passwords_are_let_in() {
+    let made = run(stoop("serve --auth-new ada"), "open sesame\n");
+    let made = String::from_utf8(made.stdout).unwrap();
+    let (site, options) = (site(), format!("--auth {made}"));
+    let served = Served::start(&site, &options);
+    for path in ["/a.txt", "/none"] {
+        let (head, content) = served.get(path, "");
+        assert!(head.starts_with("HTTP/1.1 401") && head.contains("www-authenticate: Basic "));
+        assert!(!content.contains("0123"));
+        let wrong = "authorization: Basic YWRhOnNlc2FtZQ==\r\n";
+        assert!(served.get(path, wrong).0.starts_with("HTTP/1.1 401"));
+        let right = "authorization: Basic YWRhOm9wZW4gc2VzYW1l\r\n";
+        assert!(!served.get(path, right).0.starts_with("HTTP/1.1 401"));
+    }
+}
+
+#[test]
+fn requests_are_logged_in_the_format_that_is_asked_for() {
+    let site = site();
+    for (format, begin, within) in [
+        ("common", "127.0.0.1 - - [", "\"GET /a.txt HTTP/1.1\" 200 10\n"),
+        ("combined", "127.0.0.1 - - [", "\"GET /a.txt HTTP/1.1\" 200 10 \"-\" \"t/1\"\n"),
+        ("json", "{", "\"status\":200"),
+    ] {
+        let mut served = Served::start(&site, &format!("--access-log {format}"));
+        served.get("/a.txt", "user-agent: t/1\r\n");
+        let line = served.line(begin);
+        assert!(line.contains(within) && line.ends_with('\n'), "{format}: {line}");
+    }
+}
+
+#[test]
+fn tls_is_spoken_with_a_certificate_that_is_made_for_it() {
+    let site = site();
+    let served = Served::start(&site, "--tls-self-signed");
+    let get = |extra: &str| {
+        run(stoop(&format!("get -s -S {extra} https://{}/a.txt", served.authority)), "")
+    };
+    let trusted = get("-k -w %{http_version}");
+    assert_eq!(String::from_utf8_lossy(&trusted.stdout), "01234567892", "{}", trusted.stderr);
+    assert_eq!(get("").code, Some(60), "it is not signed by a CA");
+}
+
+#[test]
+fn it_listens_in_several_places() {
+    let site = site();
+    let socket = site.path().join("socket");
+    let served = Served::start(&site, &format!("-l 127.0.0.1:0 -l unix:{}", socket.display()));
+    let get = stoop(&format!("get -s --unix-socket {} http://a/a.txt", socket.display()));
+    assert_eq!(run(get, "").stdout, b"0123456789");
+    assert_eq!(served.get("/a.txt", "").1, "0123456789");
+}

@@ -1,0 +1,72 @@
+//! What keeps it from serving: each with its exit code, and what to do.
+
+use super::{Folder, command};
+use crate::stoop::{CommandResult, run, stoop};
+
+fn refused(options: &str) -> CommandResult {
+    run(command(&Folder::new(&[]), options), "")
+}
+
+#[test]
+fn what_is_wrong_on_the_command_line_ends_with_2() {
+    for (options, expected) in [
+        ("-l nowhere", "write HOST:PORT, a PORT of 127.0.0.1, or unix:PATH"),
+        ("--auth ada", "--auth-new"),
+        ("--auth ada:plain", "the hash is none of bcrypt"),
+        ("--workers 0", "must be a whole number from 1 to 1024"),
+        ("--access-log xml", "common, combined, json"),
+        ("--tls cert.pem key.pem --tls-self-signed", "cannot be used with"),
+    ] {
+        let result = refused(options);
+        assert_eq!(result.code, Some(2), "{options}: {result:?}");
+        assert!(result.stderr.contains(expected), "{options}: {}", result.stderr);
+        assert!(result.stdout.is_empty() && !result.stderr.contains("plain\n"), "{result:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_listened_on_ends_with_3() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("-l {}", taken.local_addr().unwrap());
+    for (options, expected) in [
+        (&*taken, "in use"),
+        ("--tls none.pem none.pem", "none.pem"),
+        ("--config none.toml", "cannot read none.toml"),
+        ("-l http://name.invalid:1", "name.invalid"),
+        ("-l https://127.0.0.1:0", "https needs a certificate"),
+    ] {
+        let result = refused(options);
+        assert_eq!(result.code, Some(3), "{options}: {result:?}");
+        assert!(result.stderr.contains(expected), "{options}: {}", result.stderr);
+    }
+    let result = run(stoop("serve /nowhere/at/all -l 127.0.0.1:0"), "");
+    assert_eq!(result.code, Some(3));
+    assert!(result.stderr.contains("/nowhere/at/all"), "{}", result.stderr);
+}
+
+#[test]
+fn what_is_well_can_be_checked_without_serving() {
+    let folder =
+        Folder::new(&[("serve.toml", "listing = true\n"), ("wrong.toml", "listng = true\n")]);
+    let config = |name: &str| format!("--check --config {}", folder.path().join(name).display());
+    let well = run(command(&folder, &config("serve.toml")), "");
+    assert_eq!((well.code, &*well.stderr), (Some(0), ""));
+    assert!(String::from_utf8_lossy(&well.stdout).ends_with("can be served as asked\n"));
+    let wrong = run(command(&folder, &config("wrong.toml")), "");
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("unknown field `listng`"), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_hash_is_made_of_a_password() {
+    let made = run(stoop("serve --auth-new ada"), "secret\n");
+    let hash = String::from_utf8(made.stdout).unwrap();
+    assert!(hash.starts_with("ada:$2b$10$") && hash.ends_with('\n'), "{hash}");
+    for (name, password) in [("ada", ""), ("ada", "\n"), ("a:b", "secret")] {
+        let refused = run(stoop(&format!("serve --auth-new {name}")), password);
+        assert_eq!(refused.code, Some(2), "{name:?} {password:?}");
+        assert!(refused.stdout.is_empty() && !refused.stderr.contains("secret"));
+    }
+    let long = run(stoop("serve --auth-new ada"), "x".repeat(73));
+    assert_eq!(long.code, Some(2));
+}
