@@ -31,8 +31,8 @@ pub(crate) struct Wire {
     received: u64,
     /// How many of those [written](Self::written) the peer's kernel had acknowledged at the last check.
     arrived: i64,
-    /// Bytes acknowledged when the last PING was written, if others were on their way before it.
-    acknowledged_at_ping: Option<i64>,
+    /// Bytes acknowledged when the last PING was written; the most there can be unless others were on their way before it.
+    acknowledged_at_ping: i64,
 }
 
 /// A place in what a connection sends.
@@ -54,7 +54,7 @@ impl Wire {
             taken: 0,
             received: 0,
             arrived: 0,
-            acknowledged_at_ping: None,
+            acknowledged_at_ping: i64::MAX,
         }
     }
 
@@ -183,7 +183,7 @@ impl Wire {
 
     /// Notes that a PING is written behind all that is on its way.
     pub(crate) fn note_ping(&mut self) {
-        self.acknowledged_at_ping = (self.backlog() > 0).then(|| self.has_arrived());
+        self.acknowledged_at_ping = if self.backlog() > 0 { self.has_arrived() } else { i64::MAX };
     }
 
     /// Whether the peer may not have read the PING yet, because it still takes what was sent before. Then the
@@ -191,7 +191,7 @@ impl Wire {
     pub(crate) fn renew_ping(&mut self) -> bool {
         let before = self.acknowledged_at_ping;
         self.note_ping();
-        before.is_some_and(|before| self.has_arrived() > before)
+        self.has_arrived() > before
     }
 
     /// How many bytes were written, those included that the kernel has not taken yet. Compare it with

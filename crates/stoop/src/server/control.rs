@@ -1,5 +1,6 @@
 //! What the connections of a server have in common: how many there are, and whether to stop.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -152,12 +153,13 @@ impl Control {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn leave(&self, number: Option<usize>) {
+    fn leave(&self, number: Option<NonZeroUsize>) {
         let left = self.connections.fetch_sub(1, Ordering::AcqRel) - 1;
         let mut waiting = self.waiting();
         let registered = number.and_then(|number| {
-            waiting.free.push(number);
-            waiting.connections[number].take()
+            let index = number.get() - 1;
+            waiting.free.push(index);
+            waiting.connections[index].take()
         });
         let over = if left == 0 { std::mem::take(&mut waiting.over) } else { Vec::new() };
         drop(waiting);
@@ -166,19 +168,20 @@ impl Control {
         over.into_iter().for_each(Waker::wake);
     }
 
-    /// Registers a connection's task, to be woken when the server stops.
-    fn register(&self, waker: &Waker) -> usize {
+    /// Registers a connection's task, to be woken when the server stops. Numbers begin with one.
+    fn register(&self, waker: &Waker) -> NonZeroUsize {
         let mut waiting = self.waiting();
-        match waiting.free.pop() {
-            Some(number) => {
-                waiting.connections[number] = Some(waker.clone());
-                number
+        let index = match waiting.free.pop() {
+            Some(index) => {
+                waiting.connections[index] = Some(waker.clone());
+                index
             }
             None => {
                 waiting.connections.push(Some(waker.clone()));
                 waiting.connections.len() - 1
             }
-        }
+        };
+        NonZeroUsize::MIN.saturating_add(index)
     }
 }
 
@@ -221,7 +224,7 @@ impl Drop for Admission {
 /// the server stops once it was polled.
 pub(crate) struct Registration {
     control: Arc<Control>,
-    number: Option<usize>,
+    number: Option<NonZeroUsize>,
     /// None once it is a tunnel's.
     admission: Option<Admission>,
 }
