@@ -41,7 +41,8 @@ pub struct ServerLimits {
     /// number which suits all servers does not exist. One that faces browsers directly takes a few hundred: a browser has
     /// six connections to a host. Beyond it: 429 with `Retry-After: 1`, then closed; at most 64 connections of a
     /// thread are told so at a time, and further ones, and those of TLS, are closed without a word. Unix sockets have no
-    /// addresses and no such limit.
+    /// addresses and no such limit. Behind a [`ProxyProtocol`](crate::ProxyProtocol) the address is the client's that
+    /// the header names, and not the proxy's; where it names none, there is no such limit.
     pub connections_per_address_max: usize,
     /// When requests are answered 503 because there is too much to do.
     pub shedding: SheddingLimits,

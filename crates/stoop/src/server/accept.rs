@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use stoop_io::{Accepted, Listener, PlacedConnection, Timer, Transport, WorkerHandle};
+use stoop_io::{Accepted, Listener, PlacedConnection, Timer, WorkerHandle};
 
 use crate::handler::Handler;
 use crate::server::connection::{BehindProxy, ServerConnection};
@@ -159,7 +159,8 @@ impl<H: Handler> Acceptor<H> {
         Some(self.admitted(accepted, admission, binding))
     }
 
-    /// A connection that was accepted, refused if its address has as many as it may have.
+    /// A connection that was accepted, refused if its address has as many as it may have. One that begins with a proxy's
+    /// header is the proxy's, and counted once the client is known.
     fn admitted(
         &self,
         accepted: Accepted,
@@ -168,6 +169,7 @@ impl<H: Handler> Acceptor<H> {
     ) -> AcceptedConnection {
         let mut refusal = None;
         if let (Some(table), Some(peer)) = (&self.shared.monitors.addresses, accepted.peer().inet())
+            && self.shared.spoken[binding].claim(accepted.peer()) == HeaderClaim::Absent
         {
             match table.enter(peer.ip()) {
                 Some(permit) => admission.hold(permit),
@@ -206,21 +208,22 @@ impl<H: Handler> Acceptor<H> {
             let (core, registration) = (self.core.clone(), Registration::new(admission));
             return spawn(ServerConnection::refusing(io, core, timer(), registration, permit));
         }
+        let spoken = &self.shared.spoken[binding];
+        let claim = spoken.claim(accepted.peer());
+        if claim == HeaderClaim::Refused {
+            return self.shared.control.count_proxy_refusal();
+        }
+        if claim == HeaderClaim::Required {
+            let Ok(io) = accepted.register() else { return };
+            let (core, registration) = (self.core.clone(), Registration::new(admission));
+            let place = (self.shared.clone(), binding);
+            let behind = BehindProxy::new(io, timer(), core, place, registration, balance);
+            return spawn(ServerConnection::behind_proxy(behind));
+        }
         let watched = monitor.accepted(peer);
         // What cannot be registered or has no TLS session is closed: nothing was said on it yet.
         let Ok(io) = accepted.register() else { return };
-        let (spoken, registration) = (&self.shared.spoken[binding], Registration::new(admission));
-        let claim = spoken.proxy_protocol.as_ref().map(|proxies| proxies.claim(io.peer()));
-        match claim {
-            None | Some(HeaderClaim::Absent) => {}
-            Some(HeaderClaim::Refused) => return self.shared.control.count_proxy_refusal(),
-            Some(HeaderClaim::Required) => {
-                let place = (self.shared.spoken.clone(), binding);
-                let core = self.core.clone();
-                let behind = BehindProxy::new(io, timer(), core, place, registration, balance);
-                return spawn(ServerConnection::behind_proxy(behind).watched_by(watched));
-            }
-        }
+        let registration = Registration::new(admission);
         let Some(io) = spoken.secure(io) else { return };
         let core = self.core.clone();
         let connection = ServerConnection::new(io, core, timer(), registration, balance);

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use stoop_io::{AnyTransport, PeerAddress, Timer};
+use stoop_io::{AnyTransport, PeerAddress, Timer, Transport};
 
 use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::server::control::{Lifecycle, Registration};
-use crate::server::core::{ConnectionParts, Core, Spoken};
+use crate::server::core::{ConnectionParts, Core, ServerShared};
 use crate::server::detached::DetachedConnection;
+use crate::server::events::RefusalReason;
 use crate::server::http1::Ended;
 use crate::server::monitor::{RefusalPermit, Watched};
 use crate::server::proxy_protocol::{HeaderReader, HeaderResult};
@@ -122,8 +123,8 @@ impl<H: Handler> ServerConnection<H> {
 pub(crate) struct BehindProxy<H: Handler> {
     reader: HeaderReader,
     core: Arc<Core<H>>,
-    /// What is spoken behind the header, and the number of its place.
-    place: (Arc<[Spoken]>, usize),
+    /// The number of the place where it came says what is spoken behind the header.
+    place: (ServerShared, usize),
     registration: Registration,
     balance: Option<stoop_io::ConnectionSlot>,
 }
@@ -136,7 +137,7 @@ impl<H: Handler> BehindProxy<H> {
         io: AnyTransport,
         timer: Timer,
         core: Arc<Core<H>>,
-        place: (Arc<[Spoken]>, usize),
+        place: (ServerShared, usize),
         registration: Registration,
         balance: Option<stoop_io::ConnectionSlot>,
     ) -> Self {
@@ -161,11 +162,25 @@ impl<H: Handler> BehindProxy<H> {
         })
     }
 
+    /// The connection of the client, or what refuses it. A proxy that names no client speaks for itself, or for any
+    /// number of them: the bound of an address says nothing of it.
     fn into_connection(self, proxy: Option<PeerAddress>) -> Option<ServerConnection<H>> {
-        let Self { reader: HeaderReader { io, timer, .. }, core, place, registration, balance } =
-            self;
-        let io = place.0[place.1].secure(io)?;
-        Some(ServerConnection::with_proxy(io, core, timer, registration, balance, proxy))
+        let Self { reader, core, place: (shared, binding), mut registration, balance } = self;
+        let HeaderReader { io, timer, .. } = reader;
+        let (spoken, peer) = (&shared.spoken[binding], io.peer().inet());
+        if let (Some(table), Some(_), Some(client)) = (&shared.monitors.addresses, proxy, peer) {
+            let Some(permit) = table.enter(client.ip()) else {
+                let (reason, can_answer) = (RefusalReason::PerAddress, !spoken.is_secure());
+                let permit = core.monitor.refused(peer, reason, can_answer)?;
+                return Some(ServerConnection::refusing(io, core, timer, registration, permit));
+            };
+            registration.hold(permit);
+        }
+        let watched = core.monitor.accepted(peer);
+        let io = spoken.secure(io)?;
+        let connection =
+            ServerConnection::with_proxy(io, core, timer, registration, balance, proxy);
+        Some(connection.watched_by(watched))
     }
 }
 
@@ -184,8 +199,9 @@ impl<H: Handler> Future for ServerConnection<H> {
                     if let (Some(VersionDriver::Proxy(behind)), Some(proxy)) =
                         (self.driver.take(), proxy)
                     {
-                        let connection = behind.into_connection(proxy);
-                        self.driver = connection.and_then(|connection| connection.driver);
+                        if let Some(connection) = behind.into_connection(proxy) {
+                            *self = connection;
+                        }
                     }
                 }
                 Some(VersionDriver::Detached(handlers)) => {

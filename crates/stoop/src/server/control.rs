@@ -241,6 +241,13 @@ impl Registration {
         Self::new(Admission::extra(control))
     }
 
+    /// Holds a place among the connections of an address too.
+    pub(super) fn hold(&mut self, address: AddressPermit) {
+        if let Some(admission) = &mut self.admission {
+            admission.hold(address);
+        }
+    }
+
     /// Registers the connection's task, if it is not registered.
     #[inline]
     pub(crate) fn take(&mut self, waker: &Waker) {

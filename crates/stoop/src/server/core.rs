@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ServerTls;
-use stoop_io::{AnyTransport, Timer};
+use stoop_io::{AnyTransport, PeerAddress, Timer};
 use stoop_proto::Limits;
 
 use crate::conn::wire::Wire;
@@ -16,7 +16,7 @@ use crate::server::counters::Threads;
 use crate::server::future_pool::FuturePool;
 use crate::server::monitor::Monitor;
 use crate::server::monitors::Monitors;
-use crate::server::proxy_protocol::ProxyProtocol;
+use crate::server::proxy_protocol::{HeaderClaim, ProxyProtocol};
 use crate::versions::Versions;
 
 /// What all cores of a server share.
@@ -38,6 +38,11 @@ pub(super) struct Spoken {
 }
 
 impl Spoken {
+    /// Whether a connection from there begins with a proxy's header.
+    pub(super) fn claim(&self, peer: PeerAddress) -> HeaderClaim {
+        self.proxy_protocol.as_ref().map_or(HeaderClaim::Absent, |proxies| proxies.claim(peer))
+    }
+
     /// Whether TLS is.
     pub(super) fn is_secure(&self) -> bool {
         #[cfg(any(feature = "tls", feature = "tls-ring"))]

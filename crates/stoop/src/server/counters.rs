@@ -19,7 +19,8 @@ pub struct ServerStats {
     pub open: usize,
     /// Handlers that have been called and have not answered yet.
     pub running: usize,
-    /// Connections that were accepted, without those that were refused.
+    /// Connections that were accepted, without those that were refused, and those whose
+    /// [proxy](crate::ProxyProtocol) has not named the client.
     pub accepted: u64,
     /// Connections that were refused because of their address.
     pub refused: u64,

@@ -13,7 +13,9 @@ use stoop_proto::{CloseReason, RequestHead, Violation};
 /// What happens to the connections of a server: for [`Server::observe`](crate::Server::observe).
 ///
 /// A connection begins with `Accepted` or `Refused`. One that was accepted ends with `Closed`, whatever else is told of
-/// it in between; an upgraded one ends where it is handed over.
+/// it in between; an upgraded one ends where it is handed over. One that a proxy passes on by the
+/// [PROXY protocol](crate::ProxyProtocol) begins when the client is known; of one that is closed before,
+/// [`ServerHandle::proxy_refusals`](crate::ServerHandle::proxy_refusals) counts and nothing is told.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServingEvent<'a> {

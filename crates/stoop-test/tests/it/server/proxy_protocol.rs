@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use stoop::tls::ServerTls;
-use stoop::{Binding, ClientTls, Network, ProxyProtocol, Request, Server, ServerHandle};
+use stoop::{
+    Binding, ClientTls, Network, ProxyProtocol, Request, Server, ServerHandle, ServerLimits,
+};
 use stoop_io::{AnyTransport, Stream, Tcp};
 use stoop_test::http2;
 use stoop_test::peer::RawPeer;
@@ -12,6 +14,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, sleep};
 
+use super::observed::EventLog;
 use super::{GET, dial, has_passed, seconds};
 
 const V1: &[u8] = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n";
@@ -188,4 +191,84 @@ async fn a_drain_waits_a_second_for_a_header() {
     assert_eq!(server.drain(seconds(30)).await, 0);
     assert!(has_passed(begin, seconds(1)), "{:?}", begin.elapsed());
     assert_eq!(peer.rest().await.unwrap_or_default(), b"");
+}
+
+/// Each client of a balancer may have one connection.
+fn one_each() -> (Server, EventLog) {
+    let (log, mut limits) = (EventLog::default(), ServerLimits::default());
+    limits.connections_per_address_max = 1;
+    let binding = Binding::new("127.0.0.1:0").unwrap().proxy_protocol(behind().admit_others(true));
+    (log.observe(Server::listen(binding).unwrap()).limits(limits), log)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_bound_of_an_address_is_the_clients_and_not_the_balancers() {
+    let (server, log) = one_each();
+    let server = server.run_here(who).unwrap();
+    let other = String::from_utf8_lossy(V1).replace("192.0.2.7", "192.0.2.8");
+    let mut served = Vec::new();
+    for header in [V1, other.as_bytes()] {
+        let mut peer = dial(&server).await;
+        peer.send([header, GET.as_bytes()].concat()).await;
+        assert_eq!(peer.response().await.unwrap().status, 200);
+        served.push(peer);
+    }
+    // The address counts, however it is told, and its port does not.
+    let port = String::from_utf8_lossy(V1).replace("56324", "9");
+    for header in [V1, V2, port.as_bytes()] {
+        let mut peer = dial(&server).await;
+        peer.send([header, GET.as_bytes()].concat()).await;
+        let response = peer.response().await.unwrap();
+        assert_eq!((response.status, response.field("retry-after")), (429, Some("1")));
+        assert_eq!(response.field("connection"), Some("close"));
+        assert!(peer.is_closed().await);
+    }
+    // A place that became free is that client's again.
+    drop(served.remove(0));
+    sleep(seconds(1)).await;
+    let mut next = dial(&server).await;
+    next.send([V1, GET.as_bytes()].concat()).await;
+    assert_eq!(next.response().await.unwrap().text(), told());
+    let stats = server.stats();
+    assert_eq!((stats.accepted, stats.refused, server.proxy_refusals()), (3, 3, 0));
+    drop((served, next));
+    assert_eq!(log.between(&server).await, ["refused PerAddress 429"; 3]);
+}
+
+/// Health checks of the balancer, and what names no client, are no client's connections.
+#[tokio::test(start_paused = true)]
+async fn a_header_without_a_client_has_no_bound() {
+    let (server, log) = one_each();
+    let server = server.run_here(who).unwrap();
+    let mut peers = Vec::new();
+    for header in [LOCAL, b"PROXY UNKNOWN\r\n", LOCAL] {
+        let mut peer = dial(&server).await;
+        peer.send([header, GET.as_bytes()].concat()).await;
+        assert_eq!(peer.response().await.unwrap().status, 200);
+        peers.push(peer);
+    }
+    drop(peers);
+    assert_eq!(log.between(&server).await, [""; 0]);
+    assert_eq!((server.stats().accepted, server.stats().refused), (3, 0));
+}
+
+#[tokio::test]
+async fn a_client_beyond_the_bound_has_no_handshake() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = made.signing_key.serialize_pem();
+    let tls = ServerTls::builder().certificate_pem(made.cert.pem(), key).build().unwrap();
+    let (server, log) = one_each();
+    let server = server.tls(tls).run_here(who).unwrap();
+    let mut first = dial(&server).await;
+    first.send(V1).await;
+    while server.stats().accepted == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    let mut second = dial(&server).await;
+    second.send(V1).await;
+    assert_eq!(second.rest().await.unwrap_or_default(), b"", "without a word");
+    assert_eq!((server.stats().accepted, server.stats().refused), (1, 1));
+    drop(first);
+    let lines = log.between(&server).await;
+    assert_eq!(lines[0], "refused PerAddress 0", "{lines:?}");
 }

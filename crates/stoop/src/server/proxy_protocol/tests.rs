@@ -81,7 +81,14 @@ fn another_line_is_malformed() {
     assert_eq!(parse(&long[..106]), Parsed::Partial);
     assert_eq!(parse(&long), Parsed::Malformed);
     // A bare LF or a CR without LF ends nothing.
-    for begun in [&b"PROXY UNKNOWN\n"[..], b"PROXY UNKNOWN\rx", b"PROXY \xff"] {
+    for begun in [
+        &b"PROXY UNKNOWN\n"[..],
+        b"PROXY UNKNOWN\rx",
+        b"PROXY UNKNOWN\rx\r\n",
+        b"PROXY UNKNOWN \x01\r\n",
+        b"PROXY UNKNOWN\r\r\n",
+        b"PROXY \xff",
+    ] {
         assert_eq!(parse(begun), Parsed::Malformed);
     }
 }
@@ -154,6 +161,51 @@ fn a_checksum_is_verified_wherever_it_stands() {
             let mut header = header.clone();
             header[wrong] ^= 1;
             assert_eq!(parse(&header), Parsed::Malformed, "{wrong}");
+        }
+    }
+}
+
+/// Bytes that are the same in each run (xorshift, Marsaglia 2003).
+fn noise() -> impl FnMut() -> u8 {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    }
+}
+
+/// Whatever comes, a header that is complete is within what came and within its bound, more bytes do not change it, and
+/// what is malformed stays so.
+#[test]
+fn no_bytes_are_read_beyond_what_came_and_no_verdict_changes() {
+    let mut byte = noise();
+    let starts: [&[u8]; 4] =
+        [b"PROXY UNKNOWN", b"PROXY TCP4 1.1.1.1 1.1.1.1 1 1\r\n", v2::SIGNATURE, b"PRO"];
+    let v4 = v2(&[&[0x21, 0x11, 0, 20], &[1; 12][..], b"\x01\0\x02h2\x04\0\0"].concat());
+    for round in 0..4_000 {
+        let mut bytes = match round % 5 {
+            4 => v4.clone(),
+            start => starts[start].to_vec(),
+        };
+        match round % 3 {
+            0 => bytes.extend((0..byte() / 4).map(|_| byte()).collect::<Vec<_>>()),
+            1 => bytes.extend((0..byte() / 2).map(|_| b" .:0159afTC\r\n"[byte() as usize % 13])),
+            _ => bytes.extend([0x21, 0x11, 0, byte() % 64, byte(), byte(), byte()]),
+        }
+        let at = byte() as usize % bytes.len().max(1);
+        if let Some(changed) = bytes.get_mut(at) {
+            *changed ^= byte() & byte() & byte();
+        }
+        let mut before = Parsed::Partial;
+        for end in 0..=bytes.len() {
+            let parsed = parse(&bytes[..end]);
+            assert!(before == Parsed::Partial || parsed == before, "{:?}", &bytes[..end]);
+            if let Parsed::Complete { bytes: read, .. } = parsed {
+                assert!(read <= end && read <= parsed::HEADER_BYTES_MAX, "{:?}", &bytes[..end]);
+            }
+            before = parsed;
         }
     }
 }

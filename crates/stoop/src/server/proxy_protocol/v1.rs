@@ -13,21 +13,23 @@ const LINE_BYTES_MAX: usize = 107;
 pub(super) fn parse(received: &[u8]) -> Parsed {
     let window = &received[..received.len().min(LINE_BYTES_MAX)];
     let Some(end) = window.windows(2).position(|two| two == b"\r\n") else {
-        return match received.len() < LINE_BYTES_MAX && is_line(window) {
+        // CR comes before LF alone.
+        let begun = window.strip_suffix(b"\r").unwrap_or(window);
+        return match received.len() < LINE_BYTES_MAX && is_text(begun) {
             true => Parsed::Partial,
             false => Parsed::Malformed,
         };
     };
-    let Some(client) = std::str::from_utf8(&window[..end]).ok().and_then(client) else {
+    let line = std::str::from_utf8(&window[..end]).ok().filter(|line| is_text(line.as_bytes()));
+    let Some(client) = line.and_then(client) else {
         return Parsed::Malformed;
     };
     Parsed::Complete { bytes: end + 2, client }
 }
 
-/// Whether a line may go on so: CR comes before LF alone.
-fn is_line(begun: &[u8]) -> bool {
-    let text = begun.strip_suffix(b"\r").unwrap_or(begun);
-    text.iter().all(|byte| (0x20..0x7f).contains(byte))
+/// Whether a line may have these bytes, behind `UNKNOWN` too: however it is cut, it is judged the same.
+fn is_text(line: &[u8]) -> bool {
+    line.iter().all(|byte| (0x20..0x7f).contains(byte))
 }
 
 fn client(line: &str) -> Option<Option<SocketAddr>> {
