@@ -1,4 +1,4 @@
-//! The guide: a page for each part of the client, with examples that are tested.
+//! The guide: a page for each part of the client, and of the server, with examples that are tested.
 //!
 //! It is there for readers, and in no build of a program.
 //!
@@ -13,6 +13,7 @@
 //! | [`proxies`] | HTTP, HTTPS and SOCKS proxies, and variables |
 //! | [`tls`] | certificates, pins, versions, HSTS |
 //! | [`sight`] | limits of one request, timings, observers, tracing, metrics, the line of an error |
+//! | [`server_limits`] | bounds of a server, what is answered and counted beyond them, memory |
 //! | [`testing`] | mocks, recordings, the paused clock, handlers in the process |
 //! | [`command`] | `stoop get` and `stoop fetch`, for those who use curl |
 //! | [`blocking`] | programs without a runtime |
@@ -52,6 +53,9 @@ pub mod tls {}
 #[doc = include_str!("../docs/sight.md")]
 #[cfg(all(feature = "tracing", feature = "metrics", feature = "tls"))]
 pub mod sight {}
+
+#[doc = include_str!("../docs/server_limits.md")]
+pub mod server_limits {}
 
 #[doc = include_str!("../docs/testing.md")]
 #[cfg(feature = "testing")]

@@ -194,6 +194,72 @@ mod tests {
         assert!(read(&many).is_none() && read(&many[6..]).is_some());
     }
 
+    /// Whatever comes is read to its end or refused, within the bound of elements; and what was read, written as quoted
+    /// strings, is read as the same.
+    #[test]
+    fn no_field_panics_and_what_is_read_is_read_again_the_same() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        // Bytes that are the same in each run (xorshift, Marsaglia 2003).
+        let mut below = |end: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 32) as usize % end
+        };
+        let parts: [&[u8]; 17] = [
+            b"for=",
+            b"by=",
+            b"host=",
+            b"proto=",
+            b"x=",
+            b"a",
+            b"\"",
+            b"\\",
+            b"[::1]",
+            b"1.2.3.4:5",
+            b"_b",
+            b";",
+            b",",
+            b" ",
+            b"=",
+            b"\xc3\xa9",
+            b"\xff",
+        ];
+        let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+        let mut read = 0;
+        for _ in 0..20_000 {
+            let count = below(12);
+            let field: Vec<u8> = (0..count).flat_map(|_| parts[below(17)]).copied().collect();
+            let mut elements = Vec::new();
+            if read_elements(&field, &mut elements).is_none() {
+                continue;
+            }
+            assert!(elements.len() <= ELEMENTS_MAX);
+            read += usize::from(!elements.is_empty());
+            let written = elements.iter().map(|element| {
+                let pairs = [
+                    ("for", &element.node),
+                    ("by", &element.by),
+                    ("proto", &element.scheme),
+                    ("host", &element.host),
+                ];
+                let pairs = pairs.iter().filter_map(|(name, value)| {
+                    value.as_ref().map(|value| format!("{name}=\"{}\"", quoted(value)))
+                });
+                let pairs: Vec<_> = pairs.chain(["z=z".to_owned()]).collect();
+                pairs.join(";")
+            });
+            let written = written.collect::<Vec<_>>().join(", ");
+            let mut again = Vec::new();
+            assert!(read_elements(written.as_bytes(), &mut again).is_some(), "{written}");
+            assert_eq!(again, elements, "{written}");
+            for node in elements.iter().filter_map(|element| element.node.as_deref()) {
+                let _ = read_node(node);
+            }
+        }
+        assert!(read > 100, "{read}");
+    }
+
     /// §6.
     #[test]
     fn a_node_is_an_address_or_hidden() {

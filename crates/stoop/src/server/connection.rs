@@ -29,13 +29,13 @@ pub(crate) struct ServerConnection<H: Handler> {
     /// None once it is over.
     driver: Option<VersionDriver<H>>,
     /// What is done when it is over. Behind the driver, because it is dropped after it.
-    extra: Option<ConnectionExtra>,
+    extra: Option<Box<ConnectionExtra>>,
 }
 
 /// What few connections have.
 enum ConnectionExtra {
     /// Its end is to be told.
-    Watched(Box<Watched>),
+    Watched(Watched),
     /// It is told why it is refused.
     Refused(#[expect(dead_code, reason = "held, not used")] RefusalPermit),
 }
@@ -89,19 +89,19 @@ impl<H: Handler> ServerConnection<H> {
         if let Some(VersionDriver::Http1(driver)) = &mut connection.driver {
             driver.refuse_connection();
         }
-        connection.extra = Some(ConnectionExtra::Refused(permit));
+        connection.extra = Some(Box::new(ConnectionExtra::Refused(permit)));
         connection
     }
 
     /// The same, and its end is told.
-    pub(in crate::server) fn watched_by(mut self, watched: Option<Box<Watched>>) -> Self {
-        self.extra = watched.map(ConnectionExtra::Watched);
+    pub(in crate::server) fn watched_by(mut self, watched: Option<Watched>) -> Self {
+        self.extra = watched.map(|watched| Box::new(ConnectionExtra::Watched(watched)));
         self
     }
 
     /// Notes how it ended, where that is told.
     fn ended(&mut self) {
-        let Some(ConnectionExtra::Watched(watched)) = &mut self.extra else { return };
+        let Some(ConnectionExtra::Watched(watched)) = self.extra.as_deref_mut() else { return };
         match &self.driver {
             None | Some(VersionDriver::Proxy(_) | VersionDriver::Detached(_)) => {}
             Some(VersionDriver::Http1(driver)) => {
@@ -198,10 +198,9 @@ impl<H: Handler> Future for ServerConnection<H> {
                     let proxy = ready!(behind.poll(cx));
                     if let (Some(VersionDriver::Proxy(behind)), Some(proxy)) =
                         (self.driver.take(), proxy)
+                        && let Some(connection) = behind.into_connection(proxy)
                     {
-                        if let Some(connection) = behind.into_connection(proxy) {
-                            *self = connection;
-                        }
+                        *self = connection;
                     }
                 }
                 Some(VersionDriver::Detached(handlers)) => {

@@ -88,14 +88,14 @@ impl Monitor {
     }
 
     /// A connection was accepted. What is returned tells of its end.
-    pub(super) fn accepted(self: &Arc<Self>, peer: Option<SocketAddr>) -> Option<Box<Watched>> {
+    pub(super) fn accepted(self: &Arc<Self>, peer: Option<SocketAddr>) -> Option<Watched> {
         self.count(Counted::Accepted);
         if !self.is_heard() {
             return None;
         }
         self.tell(peer, &ServingEvent::Accepted {});
         let (monitor, carried) = (self.clone(), CarriedBytes::default());
-        Some(Box::new(Watched { monitor, peer, since: now(), reason: None, carried }))
+        Some(Watched { monitor, peer, since: now(), reason: None, carried })
     }
 
     /// A connection is refused. What is returned permits to answer it; without, it is to be closed.

@@ -81,11 +81,17 @@ async fn the_reason_of_an_end_is_told() {
 async fn a_request_that_is_refused_over_http1_is_told_with_its_answer() {
     let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(20_000));
     let many = format!("GET / HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(200));
+    let field = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}", "x".repeat(70_000));
     let large = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 11\r\n\r\n";
     let coding = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n";
-    for (request, status) in
-        [("nonsense\r\n\r\n", 400), (&*long, 414), (&*many, 431), (large, 413), (coding, 501)]
-    {
+    for (request, status) in [
+        ("nonsense\r\n\r\n", 400),
+        (&*long, 414),
+        (&*many, 431),
+        (&*field, 431),
+        (large, 413),
+        (coding, 501),
+    ] {
         let mut limits = ServerLimits::default();
         limits.wire.body_bytes_max = Some(10);
         let (server, log) = observed(limits, hello);
