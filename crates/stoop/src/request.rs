@@ -362,7 +362,7 @@ impl Request {
     /// let mut limits = ServerLimits::default();
     /// limits.interim_responses_max = 1;
     /// let server = Server::listen("127.0.0.1:0")?.limits(limits).run_here(page)?;
-    /// # Ok::<(), stoop::ListenError>(()) }).unwrap();
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
     /// ```
     pub fn interim(&self) -> Option<InterimSender> {
         self.parts.interim.clone()

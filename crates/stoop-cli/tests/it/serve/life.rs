@@ -64,17 +64,25 @@ fn sighup_reads_the_file_of_options_again() {
     write("directory = 'one'\nlisten = ['127.0.0.1:0']\n");
     let mut command = crate::stoop::stoop("serve");
     command.arg("--config").arg(folder.path().join("serve.toml"));
-    let served = Served::run(command);
+    let mut served = Served::run(command);
+    let mut messages = BufReader::new(served.child.stderr.take().unwrap()).lines();
+    // A file that is written while it is read would be half a file.
+    let mut told = |end: &str| {
+        let line = messages.next().unwrap().unwrap();
+        assert!(line.ends_with(end), "{line}");
+    };
     served.until("/f", "one");
     write("directory = 'two'\n");
     served.signal("HUP");
+    told("read again what is served, and how");
     served.until("/f", "two");
     write("directory = 'three'\n");
     served.signal("HUP");
-    write("directory = 'two'\nlisting = true\n");
-    thread::sleep(Duration::from_millis(100));
+    told("everything stays as it was");
     served.until("/f", "two");
+    write("directory = 'two'\nlisting = true\n");
     served.signal("HUP");
+    told("read again what is served, and how");
     for _ in 0..500 {
         if served.get("/", "accept: text/html\r\n").0.starts_with("HTTP/1.1 200") {
             return;
