@@ -1,7 +1,7 @@
 //! The guide: pages for those who write services, with examples that are tested.
 //!
 //! It is there for readers, and in no build of a program. An axum application on stoop is what the documentation of
-//! `stoop-axum` is about; the client has a guide of its own, [`stoop::guide`].
+//! `stoop-axum` is about; the client has a guide of its own, `stoop::guide`.
 //!
 //! | page | what it is for |
 //! |---|---|

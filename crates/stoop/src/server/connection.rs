@@ -72,7 +72,12 @@ impl<H: Handler> ServerConnection<H> {
     ) -> Self {
         let (wire, drain) = (Wire::new(io), Some(core.control.drain.clone()));
         let proxy = proxy.map(Box::new);
-        let facts = Arc::new(ConnectionFacts { drain, proxy, ..ConnectionFacts::default() });
+        let facts = Arc::new(ConnectionFacts {
+            drain,
+            proxy,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: None,
+        });
         let parts = ConnectionParts { wire, core, timer, registration, facts, balance };
         Self { driver: Some(VersionDriver::Http1(http1::Http1Driver::new(parts))), extra: None }
     }
