@@ -37,6 +37,10 @@ pub(crate) enum WorkOptions {
     Memory(MemoryOptions),
     /// How long a bystander waits beside connections that always have requests outstanding
     Fairness(FairnessOptions),
+    /// Thousands of clients that send or read one byte a second: what they do to others, and how they end
+    Slow(SlowOptions),
+    /// Drains of a busy server: whether a request that was executed is not answered
+    Drain(DrainOptions),
     /// Small URLs of one fast server: CPU time per request of the client
     Fetch(FetchOptions),
     /// The comparison of fetching clients: one table for the synthetic internet, one for a fast server
@@ -53,6 +57,8 @@ pub(crate) enum WorkOptions {
     Build(CommonOptions),
     /// A request with each feature built in and not used, in instructions
     Features(OutputOptions),
+    /// A request behind a router of 200 routes and without one, in instructions
+    Router(OutputOptions),
     /// The protocol machines alone, in instructions, which a busy machine does not change
     Proto(OutputOptions),
 }
@@ -63,13 +69,15 @@ impl WorkOptions {
             Self::Server(options) | Self::Churn(options) => &options.common.output,
             Self::Memory(options) => &options.common.output,
             Self::Fairness(options) => &options.common.output,
+            Self::Slow(options) => &options.common.output,
+            Self::Drain(options) => &options.output,
             Self::Fetch(options) => &options.common.output,
             Self::Client(options) => &options.common.output,
             Self::Internet(options) => &options.common.output,
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
-            Self::Features(output) | Self::Proto(output) => output,
+            Self::Features(output) | Self::Router(output) | Self::Proto(output) => output,
         }
     }
 }
@@ -160,6 +168,9 @@ pub(crate) struct MemoryOptions {
     /// Over HTTP/2
     #[arg(long)]
     pub(crate) http2: bool,
+    /// Of WebSocket connections, each of which has had one message sent back
+    #[arg(long, conflicts_with_all = ["tls", "http2", "upload", "slow_reader"])]
+    pub(crate) websocket: bool,
     /// Measure instead how much the server's memory grows during one upload of 1 GiB
     #[arg(long, conflicts_with_all = ["connections", "servers"])]
     pub(crate) upload: bool,
@@ -189,11 +200,40 @@ pub(crate) struct FairnessOptions {
 }
 
 #[derive(Args)]
+pub(crate) struct SlowOptions {
+    #[command(flatten)]
+    pub(crate) common: CommonOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// How many slow clients
+    #[arg(long, default_value_t = 9_000, value_parser = clap::value_parser!(u32).range(1..=15_000))]
+    pub(crate) clients: u32,
+    /// How long they are watched at most, in seconds [default: 20 for heads, 45 for responses]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=120))]
+    pub(crate) seconds: Option<u32>,
+}
+
+#[derive(Args)]
+pub(crate) struct DrainOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// How many drains
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) drains: u32,
+}
+
+#[derive(Args)]
 pub(crate) struct HoldOptions {
     pub(crate) address: SocketAddr,
     pub(crate) count: u32,
     #[arg(long)]
     pub(crate) http2: bool,
+    #[arg(long)]
+    pub(crate) websocket: bool,
     #[arg(long)]
     pub(crate) cacert: Option<PathBuf>,
 }

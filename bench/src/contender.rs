@@ -9,6 +9,7 @@
 //! | `{listen}` `{host}` `{port}` | `IP:PORT` to listen on, and its parts |
 //! | `{cert}` `{key}` | PEM files for TLS |
 //! | `{dir}` | an empty directory of this start |
+//! | `{files}` | the folder with the files to serve, in it |
 //! | `{concurrency}` `{timeout_s}` | of a client |
 //! | `{url}` `{count}` `{concurrency}` `{body_bytes}` `{connections}` `{http}` `{runtime}` `{failures}` | of a program that sends requests |
 //! | `{ca}` `{dns}` | the certificate to trust, the name server to ask |
@@ -55,6 +56,10 @@ pub(crate) struct ServerSection {
     /// none.
     pub(crate) start_http2: Option<Vec<String>>,
     pub(crate) start_http2_tls: Option<Vec<String>>,
+    /// The command that serves the files in `{files}`. Without it, the contender serves none.
+    pub(crate) start_files: Option<Vec<String>>,
+    /// The command that sends WebSocket messages back, at any path. Without it, the contender has no WebSocket.
+    pub(crate) start_websocket: Option<Vec<String>>,
     pub(crate) program: ProgramSource,
     /// The requests of [`PATHS`] that it answers. A work with any other leaves it out.
     #[serde(default = "all_paths")]

@@ -14,6 +14,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::http2::{self, Scheme};
+use crate::websocket::WebSocketClient;
 
 pub(crate) const BODY: &str = "Hello, world!";
 /// The fields that every contender sends; the report names those that send more.
@@ -25,38 +26,46 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) trait ByteStream: Read + Write {}
 impl<T: Read + Write> ByteStream for T {}
 
+/// What is spoken on a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum HttpVersion {
+pub(crate) enum SessionKind {
     Http1,
     Http2,
+    /// HTTP/1.1, with the content in files.
+    Files,
+    WebSocket,
 }
 
 /// Opens connections to servers, over TLS if it is given a CA certificate to trust.
 pub(crate) struct ServerConnector {
     tls: Option<Arc<ClientConfig>>,
-    version: HttpVersion,
+    kind: SessionKind,
 }
 
 /// A connection on which requests can be sent.
 pub(crate) enum Session {
     Http1(Box<dyn ByteStream>),
     Http2(Box<http2::Http2Client<Box<dyn ByteStream>>>),
+    Files(Box<dyn ByteStream>),
+    WebSocket(WebSocketClient<Box<dyn ByteStream>>),
 }
 
 impl ServerConnector {
-    pub(crate) fn new(ca: Option<&Path>, version: HttpVersion) -> Result<Self> {
-        let config = ca.map(|ca| client_config(ca, version)).transpose();
-        Ok(Self { tls: config.context("the CA certificate of this run")?, version })
+    pub(crate) fn new(ca: Option<&Path>, kind: SessionKind) -> Result<Self> {
+        let config = ca.map(|ca| client_config(ca, kind)).transpose();
+        Ok(Self { tls: config.context("the CA certificate of this run")?, kind })
     }
 
     /// Begins to use a connection that this opened.
     pub(crate) fn session(&self, connection: Box<dyn ByteStream>) -> Result<Session> {
         let scheme = if self.tls.is_some() { Scheme::Https } else { Scheme::Http };
-        Ok(match self.version {
-            HttpVersion::Http1 => Session::Http1(connection),
-            HttpVersion::Http2 => {
+        Ok(match self.kind {
+            SessionKind::Http1 => Session::Http1(connection),
+            SessionKind::Http2 => {
                 Session::Http2(Box::new(http2::Http2Client::open(connection, scheme)?))
             }
+            SessionKind::Files => Session::Files(connection),
+            SessionKind::WebSocket => Session::WebSocket(WebSocketClient::open(connection)?),
         })
     }
 
@@ -73,14 +82,16 @@ impl ServerConnector {
     }
 }
 
-fn client_config(ca: &Path, version: HttpVersion) -> Result<Arc<ClientConfig>> {
+fn client_config(ca: &Path, kind: SessionKind) -> Result<Arc<ClientConfig>> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().ok();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(ca)?)?;
     let mut config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = match version {
-        HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
-        HttpVersion::Http2 => vec![b"h2".to_vec()],
+    config.alpn_protocols = match kind {
+        SessionKind::Http2 => vec![b"h2".to_vec()],
+        SessionKind::Http1 | SessionKind::Files | SessionKind::WebSocket => {
+            vec![b"http/1.1".to_vec()]
+        }
     };
     // Every connection belongs to a new client.
     config.resumption = Resumption::disabled();
@@ -88,10 +99,13 @@ fn client_config(ca: &Path, version: HttpVersion) -> Result<Arc<ClientConfig>> {
 }
 
 impl Session {
-    /// Sends a small GET, and returns the head of the response; an error unless it is 200 with the agreed body.
+    /// Sends a small GET, and returns the head of the response; an error unless it is 200 with the agreed body. Over
+    /// WebSocket it sends a message, and there is no head; an error unless it comes back.
     pub(crate) fn hello(&mut self) -> Result<String> {
         match self {
-            Self::Http1(connection) => hello(&mut **connection),
+            Self::Http1(connection) => hello(&mut **connection, "/"),
+            Self::Files(connection) => hello(&mut **connection, "/hello.txt"),
+            Self::WebSocket(client) => client.echo(BODY.as_bytes()).map(|()| String::new()),
             Self::Http2(client) => {
                 let http2::Http2Response { head, body } = client.request("/", None)?;
                 let is_agreed = head.starts_with("HTTP/2 200 ") && body == BODY.as_bytes();
@@ -102,9 +116,10 @@ impl Session {
     }
 }
 
-fn hello(stream: &mut dyn ByteStream) -> Result<String> {
+fn hello(stream: &mut dyn ByteStream, path: &str) -> Result<String> {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
     stream
-        .write_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        .write_all(request.as_bytes())
         .and_then(|()| stream.flush())
         .context("cannot send a request")?;
     let mut response = Vec::new();

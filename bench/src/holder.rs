@@ -1,4 +1,4 @@
-//! A process that holds connections open, after one request on each: one process has descriptors for
+//! A process that holds connections open, after one request or message on each: one process has descriptors for
 //! 20,000 of them, and the runner needs its own for other things.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::arguments::HoldOptions;
 use crate::bench::Bench;
 use crate::cores::Placement;
 use crate::descriptors;
-use crate::exchange::{HttpVersion, ServerConnector};
+use crate::exchange::{ServerConnector, SessionKind};
 use crate::process::Process;
 use crate::run_server::ServerMode;
 
@@ -42,8 +42,10 @@ impl Holder {
         let [output, errors] = ["output", "errors"].map(|name| directory.path().join(name));
         let mut command = Command::new(std::env::current_exe().context("this program")?);
         command.args(["hold", &address.to_string(), &count.to_string()]);
-        if mode.version() == HttpVersion::Http2 {
-            command.arg("--http2");
+        match mode.session_kind() {
+            SessionKind::Http1 | SessionKind::Files => {}
+            SessionKind::Http2 => drop(command.arg("--http2")),
+            SessionKind::WebSocket => drop(command.arg("--websocket")),
         }
         if let Some(ca) = mode.ca(bench) {
             command.arg("--cacert").arg(ca);
@@ -71,10 +73,14 @@ impl Holder {
 
 /// Runs the holder's process, which ends only when it is stopped.
 pub(crate) fn hold(options: &HoldOptions) -> Result<()> {
-    let HoldOptions { address, count, http2, cacert } = options;
+    let HoldOptions { address, count, http2, websocket, cacert } = options;
     descriptors::raise_limit();
-    let version = if *http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
-    let connector = ServerConnector::new(cacert.as_deref(), version)?;
+    let kind = match (http2, websocket) {
+        (true, _) => SessionKind::Http2,
+        (false, true) => SessionKind::WebSocket,
+        (false, false) => SessionKind::Http1,
+    };
+    let connector = ServerConnector::new(cacert.as_deref(), kind)?;
     let open = || {
         let mut session = connector.session(connector.connect(*address)?)?;
         session.hello().map(|_| session)

@@ -34,6 +34,8 @@ pub(crate) enum Generator {
     H2load,
     /// stoop-bench-load: only counts responses, and keeps the fastest servers busy
     Own,
+    /// stoop-bench-websocket: messages over WebSocket, with a fixed mask
+    Websocket,
 }
 
 impl Generator {
@@ -42,13 +44,16 @@ impl Generator {
             Self::Wrk => "wrk",
             Self::Ab => "ab",
             Self::H2load => "h2load",
-            Self::Own => "our own load",
+            Self::Own | Self::Websocket => "our own load",
         }
     }
 
     /// Whether it can send `request`.
     pub(crate) fn can_send(self, request: LoadRequest) -> bool {
         let is_http1 = request.streams.is_none();
+        if request.message.is_some() || self == Self::Websocket {
+            return request.message.is_some() && self == Self::Websocket;
+        }
         match self {
             Self::Wrk => is_http1,
             Self::Ab => is_http1 && !request.is_pipelined && !request.is_tls && !request.is_chunked,
@@ -57,6 +62,7 @@ impl Generator {
                 let LoadRequest { post, is_fresh, is_tls, .. } = request;
                 is_http1 && (post, is_fresh, is_tls) == (None, false, false) && request.path == "/"
             }
+            Self::Websocket => false,
         }
     }
 }
@@ -78,6 +84,7 @@ pub(crate) fn program(bench: &Bench, generator: Generator) -> Result<PathBuf> {
         Generator::Ab => program::tool("ab", "apache2-utils"),
         Generator::H2load => program::tool("h2load", "nghttp2-client"),
         Generator::Own => bench.own_load("stoop-bench-load"),
+        Generator::Websocket => bench.own_load("stoop-bench-websocket"),
     }
 }
 
@@ -98,7 +105,7 @@ impl PreparedLoad {
         let text = match generator {
             Generator::Wrk => wrk::script(&request),
             Generator::Ab | Generator::H2load => "x".repeat(request.post.unwrap_or(0)),
-            Generator::Own => FIELDS.to_owned(),
+            Generator::Own | Generator::Websocket => FIELDS.to_owned(),
         };
         std::fs::write(&file, text).with_context(|| file.display().to_string())?;
         let cores = bench.cores.set(Placement::Load);
@@ -121,13 +128,16 @@ impl PreparedLoad {
             Generator::Ab => ab::arguments,
             Generator::H2load => h2load::arguments,
             Generator::Own => own::arguments,
+            Generator::Websocket => own::websocket_arguments,
         };
         command.args(arguments(&run));
         let limit = Duration::from_secs(u64::from(seconds) + 20);
         let (is_success, text) =
             process::run_to_end(command, self.cores, limit, Duration::from_millis(10), || ())?;
         let result = match self.generator {
-            Generator::Wrk | Generator::Own => LoadResult::from_summary(&text),
+            Generator::Wrk | Generator::Own | Generator::Websocket => {
+                LoadResult::from_summary(&text)
+            }
             Generator::Ab => ab::result(&text),
             Generator::H2load => h2load::result(&text),
         };

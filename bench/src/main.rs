@@ -39,6 +39,7 @@ mod statistics;
 mod table;
 mod testbed;
 mod usage;
+mod websocket;
 mod work;
 
 use std::fs::File;
@@ -74,6 +75,8 @@ fn arguments() -> Arguments {
         .mut_subcommand("server", listing(work::server::names()))
         .mut_subcommand("churn", listing(work::server::names()))
         .mut_subcommand("fairness", listing(work::fairness::names()))
+        .mut_subcommand("slow", listing(work::slow::names()))
+        .mut_subcommand("drain", listing(work::drain::names()))
         .mut_subcommand("requests", listing(work::requests::names()))
         .mut_subcommand("resilience", listing(work::resilience::names()));
     Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
@@ -91,6 +94,8 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Churn(options) => work::server::run(&bench, options, CHURN_WORKS),
         WorkOptions::Memory(options) => one(work::memory::run(&bench, options)),
         WorkOptions::Fairness(options) => work::fairness::run(&bench, options),
+        WorkOptions::Drain(options) => work::drain::run(&bench, options),
+        WorkOptions::Slow(options) => work::slow::run(&bench, options),
         WorkOptions::Fetch(options) => one(work::fetch::run(&bench, options)),
         WorkOptions::Client(options) => work::client::run(&bench, options),
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
@@ -98,6 +103,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Decode(common) => work::decode::run(&bench, common),
         WorkOptions::Build(common) => one(work::build::run(&bench, common)),
         WorkOptions::Features(_) => one(work::features::run(&bench)),
+        WorkOptions::Router(_) => one(work::router::run(&bench)),
         WorkOptions::Proto(_) => one(work::proto::run(&bench)),
         WorkOptions::Internet(options) => one(work::internet::run(&bench, options)),
     }?;

@@ -17,11 +17,15 @@
 //! | `GET /spin` | as `GET /`, after 50 µs of processor time |
 //! | `GET /drip` | endless content, in pieces of 1,000 bytes; its reader checks the head |
 //!
+//! A server of files answers `GET /hello.txt`, `GET /820.txt` and `GET /1m.txt` with the content of `GET /`, `GET /820`
+//! and `GET /1m`.
+//!
 //! The agreed text is the alphabet, repeated. Over HTTP/2 the requests are the same, without
 //! transfer-coding.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -36,6 +40,11 @@ pub(crate) const PATHS: [&str; 7] =
 pub(crate) const MORE_PATHS: [&str; 2] = ["GET /spin", ENDLESS];
 const ENDLESS: &str = "GET /drip";
 
+/// The requests that a server of files answers, with the bytes above; the first has the agreed fields.
+pub(crate) const FILE_PATHS: [&str; 3] = ["GET /hello.txt", "GET /820.txt", "GET /1m.txt"];
+/// The folder of those files, in the directory of a start.
+pub(crate) const FILES: &str = "files";
+
 const MEBIBYTE: usize = 1 << 20;
 /// More than socket buffers hold, so that a server that does not read is detected.
 const UPLOAD_BYTES: usize = 16 * MEBIBYTE;
@@ -43,6 +52,17 @@ const UPLOAD_BYTES: usize = 16 * MEBIBYTE;
 /// The first `bytes` of the agreed text.
 pub(crate) fn text(bytes: usize) -> Vec<u8> {
     (b'a'..=b'z').cycle().take(bytes).collect()
+}
+
+/// Writes the files of [`FILE_PATHS`] to the folder [`FILES`] in `directory`.
+pub(crate) fn write_files(directory: &Path) -> Result<()> {
+    let folder = directory.join(FILES);
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes);
+    std::fs::create_dir(&folder)
+        .and_then(|()| write("hello.txt", exchange::BODY.as_bytes()))
+        .and_then(|()| write("820.txt", &text(820)))
+        .and_then(|()| write("1m.txt", &text(MEBIBYTE)))
+        .with_context(|| folder.display().to_string())
 }
 
 /// Checks that the server at `address` answers each of `paths` twice on one connection, without closing it
@@ -63,9 +83,9 @@ pub(crate) fn check(
 
 fn check_one(session: &mut Session, path: &str) -> Result<()> {
     let (content, expected) = match path {
-        "GET /" | "GET /spin" => (0, exchange::BODY.into()),
-        "GET /820" => (0, text(820)),
-        "GET /1m" | "GET /stream" => (0, text(MEBIBYTE)),
+        "GET /" | "GET /spin" | "GET /hello.txt" => (0, exchange::BODY.into()),
+        "GET /820" | "GET /820.txt" => (0, text(820)),
+        "GET /1m" | "GET /stream" | "GET /1m.txt" => (0, text(MEBIBYTE)),
         "POST /" => (16, exchange::BODY.into()),
         "POST /sink" | "POST /sink chunked" => (UPLOAD_BYTES, exchange::BODY.into()),
         other => bail!("{other} is no known request"),
@@ -76,7 +96,9 @@ fn check_one(session: &mut Session, path: &str) -> Result<()> {
     };
     let content = (content > 0).then(|| text(content));
     let response = match session {
-        Session::Http1(connection) => http1(&mut **connection, target, content, has_length)?,
+        Session::Http1(connection) | Session::Files(connection) => {
+            http1(&mut **connection, target, content, has_length)?
+        }
         Session::Http2(client) => {
             let (_, target) = target.split_once(' ').context("a path without a method")?;
             let content =
@@ -85,6 +107,7 @@ fn check_one(session: &mut Session, path: &str) -> Result<()> {
             ensure!(head.starts_with("HTTP/2 200 "), "not 200: {head:?}");
             Http1Response { head, body }
         }
+        Session::WebSocket(_) => bail!("{path} is a request, and not a message"),
     };
     let head = &response.head;
     ensure!(response.body == expected, "{} bytes of other content: {head:?}", response.body.len());

@@ -96,6 +96,11 @@ impl Process {
         self.pid
     }
 
+    /// Sends it a signal. It is not reaped yet, so that the id is its own.
+    pub(crate) fn signal(&self, number: i32) {
+        signal(self.pid, number);
+    }
+
     /// An error if the process has ended already.
     pub(crate) fn check_alive(&mut self) -> Result<()> {
         match self.reap()? {

@@ -90,15 +90,21 @@ impl Report {
         }
     }
 
-    /// An error if stoop took no part to the end, so that the exit status says so too.
+    /// An error if stoop, or a program of this project on it, took no part to the end, so that the exit status says so
+    /// too.
     pub(crate) fn check_complete(&self) -> Result<()> {
-        match self.skipped.iter().find(|skipped| skipped.name == STOOP) {
+        match self.skipped.iter().find(|skipped| is_ours(&skipped.name)) {
             Some(SkippedContender { name, why }) => {
                 bail!("{name} took no part in {}: {why}", self.work)
             }
             None => Ok(()),
         }
     }
+}
+
+/// Whether a contender is stoop, or a program of this project on it.
+fn is_ours(name: &str) -> bool {
+    name.strip_prefix(STOOP).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// The machine of the measurement.

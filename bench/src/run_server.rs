@@ -13,12 +13,13 @@ use tempfile::TempDir;
 use crate::bench::Bench;
 use crate::contender::{self, Placeholders};
 use crate::cores::Placement;
-use crate::exchange::{self, HttpVersion, ServerConnector};
+use crate::exchange::{self, ServerConnector, SessionKind};
 use crate::load::LoadRequest;
 use crate::paths;
 use crate::process::Process;
 use crate::program::Program;
 use crate::series::Series;
+use crate::websocket;
 
 /// How long a server may take until it answers.
 const READY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -32,20 +33,27 @@ pub(crate) enum ServerMode {
     Tls,
     Http2,
     Http2Tls,
+    /// Files of a folder, over HTTP/1.1.
+    Files,
+    /// Messages, each of which is sent back.
+    WebSocket,
 }
 
 impl ServerMode {
-    pub(crate) fn version(self) -> HttpVersion {
+    pub(crate) fn session_kind(self) -> SessionKind {
         match self {
-            Self::Http2 | Self::Http2Tls => HttpVersion::Http2,
-            Self::Plain | Self::Pipelined | Self::Closing | Self::Tls => HttpVersion::Http1,
+            Self::Http2 | Self::Http2Tls => SessionKind::Http2,
+            Self::Plain | Self::Pipelined | Self::Closing | Self::Tls => SessionKind::Http1,
+            Self::Files => SessionKind::Files,
+            Self::WebSocket => SessionKind::WebSocket,
         }
     }
 
     /// The name of the protocol, for reports.
     pub(crate) fn protocol(self) -> &'static str {
         match self {
-            Self::Plain | Self::Pipelined | Self::Closing => "HTTP/1.1",
+            Self::Plain | Self::Pipelined | Self::Closing | Self::Files => "HTTP/1.1",
+            Self::WebSocket => "WebSocket",
             Self::Tls => "TLS",
             Self::Http2 => "HTTP/2",
             Self::Http2Tls => "HTTP/2 and TLS",
@@ -59,7 +67,7 @@ impl ServerMode {
     }
 
     fn connector(self, bench: &Bench) -> Result<ServerConnector> {
-        ServerConnector::new(self.ca(bench), self.version())
+        ServerConnector::new(self.ca(bench), self.session_kind())
     }
 
     /// The mode in which the responses of this mode are checked.
@@ -114,6 +122,8 @@ impl ServerProgram {
             ServerMode::Tls => (&self.server.start_tls, "HTTP/1.1 over TLS"),
             ServerMode::Http2 => (&self.server.start_http2, "HTTP/2 without TLS"),
             ServerMode::Http2Tls => (&self.server.start_http2_tls, "HTTP/2 over TLS"),
+            ServerMode::Files => (&self.server.start_files, "server of files"),
+            ServerMode::WebSocket => (&self.server.start_websocket, "WebSocket"),
         };
         let missing = || format!("it has no {lacks} here; leave it out of this work");
         line.as_deref().ok_or_else(missing)
@@ -121,8 +131,8 @@ impl ServerProgram {
 
     /// The requests that it answers in `mode`.
     fn paths(&self, mode: ServerMode) -> &[String] {
-        match (&self.server.paths_http2, mode.version()) {
-            (Some(paths), HttpVersion::Http2) => paths,
+        match (&self.server.paths_http2, mode.session_kind()) {
+            (Some(paths), SessionKind::Http2) => paths,
             _ => &self.server.paths,
         }
     }
@@ -139,6 +149,10 @@ impl ServerProgram {
         mode: ServerMode,
     ) -> Result<(), String> {
         let name = request.name();
+        // All that have a command for these answer the same requests.
+        if matches!(mode, ServerMode::Files | ServerMode::WebSocket) {
+            return Ok(());
+        }
         match self.paths(mode).contains(&name) || self.server.paths_more.contains(&name) {
             false => Err(format!("it does not answer {name}; leave it out of this work")),
             true => Ok(()),
@@ -156,8 +170,14 @@ impl ServerProgram {
         if !self.is_checked.get() {
             let mode = mode.checked_in();
             let server = self.start_with_retry(bench, mode, series)?;
-            let paths = [self.paths(mode), &self.server.paths_more].concat();
-            paths::check(&mode.connector(bench)?, server.address, &paths)?;
+            let paths = match mode {
+                ServerMode::Files => paths::FILE_PATHS.map(str::to_owned).to_vec(),
+                _ => [self.paths(mode), &self.server.paths_more].concat(),
+            };
+            match mode {
+                ServerMode::WebSocket => websocket::check(server.address)?,
+                _ => paths::check(&mode.connector(bench)?, server.address, &paths)?,
+            }
             self.is_checked.set(true);
         }
         self.start_with_retry(bench, mode, series)
@@ -191,7 +211,8 @@ impl ServerProgram {
             .with("{port}", address.port())
             .with("{cert}", bench.certificates.certificate.display())
             .with("{key}", bench.certificates.key.display())
-            .with("{dir}", directory.path().display());
+            .with("{dir}", directory.path().display())
+            .with("{files}", directory.path().join(paths::FILES).display());
         for (name, text) in &self.server.files {
             let path = directory.path().join(name);
             std::fs::write(&path, placeholders.fill(text))
@@ -201,6 +222,9 @@ impl ServerProgram {
             let path = directory.path().join(name);
             std::fs::write(&path, paths::text(*bytes))
                 .with_context(|| path.display().to_string())?;
+        }
+        if mode == ServerMode::Files {
+            paths::write_files(directory.path())?;
         }
         let errors = directory.path().join("stderr");
         let command = command(line, &placeholders, &errors)?;
@@ -238,7 +262,7 @@ fn wait_until_ready(
         }
     };
     let head = connector.session(connection)?.hello()?;
-    let extra = exchange::extra_fields(&head)?;
+    let extra = if head.is_empty() { Vec::new() } else { exchange::extra_fields(&head)? };
     if !extra.is_empty() {
         series.note(format!("also sends {}", extra.join(", ")));
     }
@@ -248,7 +272,7 @@ fn wait_until_ready(
 
 /// An address on which no process listens, with a port below those that the kernel assigns itself, so that
 /// no outgoing connection takes it before the contender does.
-fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     const FIRST: u32 = 20_000;
     const COUNT: u32 = 10_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);

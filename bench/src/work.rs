@@ -3,6 +3,7 @@
 pub(crate) mod build;
 pub(crate) mod client;
 pub(crate) mod decode;
+pub(crate) mod drain;
 pub(crate) mod fairness;
 pub(crate) mod features;
 pub(crate) mod fetch;
@@ -11,7 +12,9 @@ pub(crate) mod memory;
 pub(crate) mod proto;
 pub(crate) mod requests;
 pub(crate) mod resilience;
+pub(crate) mod router;
 pub(crate) mod server;
+pub(crate) mod slow;
 
 use crate::arguments::CommonOptions;
 use crate::baseline::BASELINE;

@@ -86,6 +86,27 @@ pub fn send_all(fd: RawFd, bytes: &[u8]) -> bool {
     sent == bytes.len() as isize
 }
 
+/// Sends all of `bytes`, and waits for a full socket buffer.
+pub fn send_whole(fd: RawFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        // SAFETY: `bytes` is a live slice. MSG_NOSIGNAL: a peer that has closed is an error.
+        let sent =
+            unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        if sent >= 0 {
+            bytes = &bytes[sent as usize..];
+            continue;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::WouldBlock {
+            return Err(error);
+        }
+        let mut writable = libc::pollfd { fd, events: libc::POLLOUT, revents: 0 };
+        // SAFETY: one live pollfd.
+        unsafe { libc::poll(&mut writable, 1, -1) };
+    }
+    Ok(())
+}
+
 /// Accepts a waiting connection, if there is one.
 pub fn accept(listener: RawFd) -> io::Result<Option<OwnedFd>> {
     let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;

@@ -26,6 +26,13 @@ pub(super) fn arguments(run: &LoadRun<'_>) -> Vec<String> {
     words
 }
 
+/// The arguments of `stoop-bench-websocket`.
+pub(super) fn websocket_arguments(run: &LoadRun<'_>) -> Vec<String> {
+    let bytes = run.request.message.unwrap_or(0);
+    let numbers = [run.connections.to_string(), run.seconds.to_string(), bytes.to_string()];
+    std::iter::once(run.address.to_string()).chain(numbers).collect()
+}
+
 /// Runs one of the other loads to its end, for `seconds`, and calls `look` every `period`.
 pub(crate) fn run(
     bench: &Bench,

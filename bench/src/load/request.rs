@@ -30,6 +30,8 @@ pub(crate) struct LoadRequest {
     pub(crate) is_tls: bool,
     /// How many requests are in flight at once on each connection of HTTP/2; none is HTTP/1.1.
     pub(crate) streams: Option<u32>,
+    /// The bytes of the messages that are sent over WebSocket instead of requests.
+    pub(crate) message: Option<usize>,
 }
 
 impl LoadRequest {
@@ -41,6 +43,7 @@ impl LoadRequest {
         is_pipelined: false,
         is_tls: false,
         streams: None,
+        message: None,
     };
 
     /// Its name in [`crate::paths::PATHS`].

@@ -13,7 +13,7 @@ pub(crate) struct LoadResult {
 }
 
 /// The further counts that a line `summary requests=N duration_us=N` may have.
-const FURTHER_COUNTS: [&str; 12] = [
+const FURTHER_COUNTS: [&str; 25] = [
     "errors",
     "reconnects",
     "answered",
@@ -26,11 +26,24 @@ const FURTHER_COUNTS: [&str; 12] = [
     "greedy",
     "bytes",
     "least",
+    "timed_out",
+    "closed",
+    "reset",
+    "other",
+    "left",
+    "first_end_us",
+    "last_end_us",
+    "sent",
+    "declined",
+    "promised",
+    "broken",
+    "hung",
+    "connections",
 ];
 
 impl LoadResult {
     /// Reads the line `summary requests=N duration_us=N …` of the output of a load.
-    pub(super) fn from_summary(text: &str) -> Option<Self> {
+    pub(crate) fn from_summary(text: &str) -> Option<Self> {
         let line = text.lines().find_map(|line| line.strip_prefix("summary "))?;
         let value = |name: &str| {
             let words = line.split(' ').filter_map(|word| word.split_once('='));

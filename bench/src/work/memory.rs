@@ -32,6 +32,7 @@ const SETTLE_TIME: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     let mode = match (options.http2, options.tls) {
+        _ if options.websocket => ServerMode::WebSocket,
         (false, false) => ServerMode::Plain,
         (false, true) => ServerMode::Tls,
         (true, false) => ServerMode::Http2,
@@ -47,6 +48,7 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     let defaults: &[&str] = match mode {
         ServerMode::Plain => &["floor", "hyper", "nginx"],
         ServerMode::Tls => &["hyper", "nginx"],
+        ServerMode::WebSocket => &["tungstenite", "tungstenite-lean", "fastwebsockets", "gorilla"],
         _ => &["h2o", "hyper", "nginx"],
     };
     let names = work::names(&options.common, defaults);
@@ -123,13 +125,15 @@ fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
         ServerMode::Tls => ("memory --tls", Some(10.0)),
         ServerMode::Http2 => ("memory --http2", Some(6.0)),
         ServerMode::Http2Tls => ("memory --http2 --tls", None),
-        ServerMode::Plain | ServerMode::Pipelined | ServerMode::Closing => ("memory", Some(2.0)),
+        ServerMode::WebSocket => ("memory --websocket", Some(4.0)),
+        _ => ("memory", Some(2.0)),
     };
     let protocol = mode.protocol();
     let what = format!(
-        "user memory (RssAnon) of {} idle {protocol} connections that did one request each, \
+        "user memory (RssAnon) of {} idle {protocol} connections that did one {} each, \
          over {}, {} rounds",
         options.connections,
+        if options.websocket { "message" } else { "request" },
         match options.servers {
             1 => "one server".to_owned(),
             servers => format!("{servers} servers"),
@@ -143,7 +147,11 @@ fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
         what,
         metrics: METRICS,
         compared: KIB,
-        baselines: &["hyper", "stoop"],
+        baselines: if options.websocket {
+            &["fastwebsockets", "stoop"]
+        } else {
+            &["hyper", "stoop"]
+        },
         figures,
         sorted_by: None,
     }

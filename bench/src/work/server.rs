@@ -15,7 +15,6 @@ use crate::report::{Report, Subject};
 use crate::run_server::ServerProgram;
 use crate::series::{Metric, Sample, Series, metric};
 use crate::usage;
-use crate::work;
 use crate::{rounds, table};
 
 use list::{CPU, ServerWork, WORKS};
@@ -52,7 +51,7 @@ pub(crate) fn run(
     let works = choose(options, defaults)?;
     // Missing programs are built before anything is measured.
     for work in &works {
-        bench.build_servers(&work::names(&options.common, work.default_contenders()))?;
+        bench.build_servers(&work.names(&options.common))?;
         load::program(bench, generator(options, work))?;
     }
     works.into_iter().map(|work| run_one(bench, options, work).map(table::print)).collect()
@@ -80,7 +79,7 @@ fn generator(options: &ServerOptions, work: &ServerWork) -> Generator {
 fn run_one(bench: &Bench, options: &ServerOptions, work: &ServerWork) -> Result<Report> {
     let generator = generator(options, work);
     let load = PreparedLoad::prepare(bench, generator, work.request)?;
-    let names = work::names(&options.common, work.default_contenders());
+    let names = work.names(&options.common);
     let mut participants = participants::servers(bench, &names, work.mode())?;
     participants.retain(|contender| contender.check_answers(&work.request, work.mode()));
     let Participants { ready, mut skipped } = participants;

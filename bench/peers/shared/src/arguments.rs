@@ -15,6 +15,10 @@ pub struct Arguments {
     pub header_timeout: Option<Duration>,
     /// Sends each response by itself, for servers that gather them by default here.
     pub flush: bool,
+    /// Sends WebSocket messages back instead of answering requests.
+    pub websocket: bool,
+    /// Small buffers instead of the default ones, for servers that have such an option.
+    pub lean: bool,
 }
 
 impl Arguments {
@@ -22,7 +26,7 @@ impl Arguments {
     pub fn of_process(name: &str) -> Self {
         Self::parse(std::env::args().skip(1)).unwrap_or_else(|problem| {
             let usage =
-                "--listen ADDR [--tls CERT KEY] [--http2] [--header-timeout SECONDS] [--flush]";
+                "--listen ADDR [--tls CERT KEY] [--http2] [--header-timeout SECONDS] [--flush] [--websocket] [--lean]";
             eprintln!("{name}: {problem}\nusage: stoop-bench-{name} {usage}");
             std::process::exit(2);
         })
@@ -34,6 +38,8 @@ impl Arguments {
         let mut http2 = false;
         let mut header_timeout = None;
         let mut flush = false;
+        let mut websocket = false;
+        let mut lean = false;
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
             match word.as_str() {
@@ -45,6 +51,8 @@ impl Arguments {
                 "--tls" => tls = Some((PathBuf::from(value()?), PathBuf::from(value()?))),
                 "--http2" => http2 = true,
                 "--flush" => flush = true,
+                "--websocket" => websocket = true,
+                "--lean" => lean = true,
                 "--header-timeout" => {
                     let text = value()?;
                     let seconds =
@@ -55,6 +63,6 @@ impl Arguments {
             }
         }
         let listen = listen.ok_or("--listen is missing")?;
-        Ok(Self { listen, tls, http2, header_timeout, flush })
+        Ok(Self { listen, tls, http2, header_timeout, flush, websocket, lean })
     }
 }

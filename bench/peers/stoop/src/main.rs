@@ -3,16 +3,19 @@
 //! the small GET it does the same as the example `hello`.
 //!
 //! It has one worker, on the caller's thread. A request whose response is available at once needs no
-//! future; stoop adds `Date` and `content-length`.
+//! future; stoop adds `Date` and `content-length`. With `--websocket` it does the same as the example `echo`, without
+//! compression, which is off by default.
 
 use std::error::Error;
 use std::pin::Pin;
 
+use stoop::rt::UpgradedStream;
 use stoop::{
     Answer, Body, Handler, IntoResponse, Request, Response, Server, ServerLimits, ServerTls,
     Versions,
 };
 use stoop_bench_peer::{Arguments, EndlessBody, HELLO, TextPieces, spin, text};
+use stoop_websocket::{Error as WebSocketError, ServerHandshake, WebSocket};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::of_process("stoop");
@@ -26,7 +29,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     if arguments.http2 {
         server = server.versions(Versions::Http2);
     }
-    server.run_blocking(Paths, |_| {})?;
+    if arguments.websocket {
+        let handshake = ServerHandshake::new();
+        let echo = move |request: Request| -> Response {
+            handshake.accept(&request, |socket| async move {
+                // The load counts connections that break.
+                let _ = send_back(socket).await;
+            })
+        };
+        server.run_blocking(echo, |_| {})?;
+    } else {
+        server.run_blocking(Paths, |_| {})?;
+    }
+    Ok(())
+}
+
+async fn send_back(mut socket: WebSocket<UpgradedStream>) -> Result<(), WebSocketError> {
+    while let Some(message) = socket.recv().await? {
+        // Answers to messages that came together leave together.
+        socket.feed(message).await?;
+    }
     Ok(())
 }
 

@@ -5,7 +5,6 @@
 //! waits for the server only. The bystander is measured alone first, which shows the latency that the
 //! machine itself adds.
 
-mod bystander;
 mod bytes;
 mod pipelining;
 mod streams;
@@ -17,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bystander::{Bystander, HttpVersion};
+use stoop_bench_floor::bystander::{Bystander, HttpVersion};
 use stoop_bench_floor::sys;
 
 const USAGE: &str = "usage: stoop-bench-greedy ADDR pipelined|streams|bytes CONNECTIONS SECONDS";

@@ -5,48 +5,59 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stoop_bench_floor::count::{BODY, Counter};
-use stoop_bench_floor::frames::{self, Frame};
+use crate::count::{BODY, Counter};
+use crate::frames::{self, Frame};
 
 const PATH: &str = "/";
+const CLOSE: &[u8] = b"connection: close";
 /// The time from a response to the next request, so that requests come at any moment of the server's turns.
 const PAUSE: Duration = Duration::from_millis(1);
 /// A request without a response in this time counts as an error with this latency.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The version of HTTP that the bystander speaks.
 #[derive(Clone, Copy)]
-pub(crate) enum HttpVersion {
+pub enum HttpVersion {
     Http1,
     Http2,
 }
 
 /// The connection of the bystander.
-pub(crate) struct Bystander {
+pub struct Bystander {
     address: SocketAddr,
     version: HttpVersion,
     connection: TcpStream,
     /// The stream of the last request over HTTP/2.
     stream: u32,
+    /// Whether the server has said that it closes the connection, as some do after many requests.
+    is_closing: bool,
     /// Requests without a response.
-    pub(crate) errors: u64,
+    pub errors: u64,
 }
 
 /// The latencies of the bystander, in the order of measurement.
 #[derive(Default)]
-pub(crate) struct BystanderLatencies(Vec<Duration>);
+pub struct BystanderLatencies(Vec<Duration>);
 
 impl Bystander {
-    pub(crate) fn connect(address: SocketAddr, version: HttpVersion) -> io::Result<Self> {
+    /// Opens the connection.
+    pub fn connect(address: SocketAddr, version: HttpVersion) -> io::Result<Self> {
         let connection = connect(address, version)?;
-        Ok(Self { address, version, connection, stream: 0, errors: 0 })
+        Ok(Self { address, version, connection, stream: 0, is_closing: false, errors: 0 })
     }
 
     /// Sends requests for `duration`. If the server ends the connection, it opens another.
-    pub(crate) fn send_for(&mut self, duration: Duration) -> BystanderLatencies {
+    pub fn send_for(&mut self, duration: Duration) -> BystanderLatencies {
         let mut latencies = BystanderLatencies::default();
         let began = Instant::now();
         while began.elapsed() < duration {
             thread::sleep(PAUSE);
+            // If this fails, the request does.
+            if std::mem::take(&mut self.is_closing)
+                && let Ok(connection) = connect(self.address, self.version)
+            {
+                self.connection = connection;
+            }
             let sent = Instant::now();
             if self.request().is_err() {
                 self.errors += 1;
@@ -76,6 +87,9 @@ impl Bystander {
             if count == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
+            let is_close = |line: &[u8]| line.eq_ignore_ascii_case(CLOSE);
+            let mut lines = received[..count].split(|byte| *byte == b'\n');
+            self.is_closing |= lines.any(|line| is_close(line.trim_ascii()));
             if counter.count(BODY, &received[..count]) > 0 {
                 return Ok(());
             }
@@ -111,12 +125,18 @@ fn connect(address: SocketAddr, version: HttpVersion) -> io::Result<TcpStream> {
 }
 
 impl BystanderLatencies {
-    pub(crate) fn count(&self) -> usize {
+    /// Adds the later ones.
+    pub fn extend(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+
+    /// The number of latencies.
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
     /// The quantile of `share` in microseconds; 0 if there are no latencies.
-    pub(crate) fn quantile(&mut self, share: f64) -> u128 {
+    pub fn quantile(&mut self, share: f64) -> u128 {
         self.0.sort_unstable();
         let rank = (self.0.len() as f64 * share).ceil() as usize;
         let latency = rank.checked_sub(1).and_then(|index| self.0.get(index));

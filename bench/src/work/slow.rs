@@ -1,0 +1,199 @@
+//! `slow`: what thousands of clients that are as slow as they can be do to others and to the server's memory, and how
+//! the server ends them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+use crate::arguments::SlowOptions;
+use crate::bench::Bench;
+use crate::contender::STOOP;
+use crate::core_watch::{CoreWatch, LOAD_CORE, SERVER_CORE};
+use crate::figure::{Figure, Limit};
+use crate::load;
+use crate::participants::{self, Participants};
+use crate::report::{Report, Subject};
+use crate::run_server::{ServerMode, ServerProgram};
+use crate::series::{Metric, Sample, Series, metric};
+use crate::{rounds, table, usage, work};
+
+const RATIO: &str = "p99_of_alone";
+const LEFT: &str = "left";
+const LAST: &str = "last_end_s";
+
+const METRICS: &[Metric] = &[
+    metric(RATIO, "p99 beside them / alone", 2),
+    metric("p99_ms", "p99 ms", 2),
+    metric("alone_p99_ms", "alone p99 ms", 2),
+    metric("max_ms", "max ms", 2),
+    metric("samples", "samples", 0),
+    metric("errors", "errors", 0),
+    metric("growth_mib", "growth of memory, MiB", 1),
+    metric("kib_per_client", "KiB/client", 2),
+    // How the slow clients have ended, and how long after their first byte.
+    metric("timed_out", "ended by 408", 0),
+    metric("closed", "closed", 0),
+    metric("reset", "reset", 0),
+    metric("other", "other answers", 0),
+    metric(LEFT, "left at the end", 0),
+    metric("first_end_s", "first end, s", 2),
+    metric(LAST, "last end, s", 2),
+    metric("cpu_s", "CPU s", 2),
+    SERVER_CORE,
+    LOAD_CORE,
+];
+
+/// How often the memory is looked at.
+const LOOK_PERIOD: Duration = Duration::from_millis(50);
+/// The most time that the load needs before its clients have connected.
+const BEFORE_S: u32 = 25;
+/// A turn takes half a minute, so there are few.
+const ROUNDS: u32 = 3;
+
+/// A way of being slow.
+struct SlowWork {
+    name: &'static str,
+    what: &'static str,
+    /// How long they are watched, unless all have ended earlier.
+    seconds: u32,
+    /// The time within which stoop ends all of them.
+    end_max_s: f64,
+}
+
+const WORKS: [SlowWork; 2] = [
+    SlowWork {
+        name: "heads",
+        what: "send one byte of a head in a second",
+        seconds: 20,
+        // `ServerTime::head`, and two seconds: for the clients' turns, and for 9,000 ends at once.
+        end_max_s: 12.0,
+    },
+    SlowWork {
+        name: "responses",
+        what: "read one byte of a response of 1 MiB in a second",
+        seconds: 45,
+        // `ServerTime::send` after what the kernel takes at first, and as much again as above.
+        end_max_s: 35.0,
+    },
+];
+
+/// Runs the chosen works one after the other.
+pub(crate) fn run(bench: &Bench, options: &SlowOptions) -> Result<Vec<Report>> {
+    let named = options.work.as_deref().unwrap_or_default();
+    for name in named {
+        let known = WORKS.iter().any(|work| work.name == name);
+        ensure!(known, "no work {name}; there are: {}", names());
+    }
+    let is_chosen = |work: &&SlowWork| named.is_empty() || named.iter().any(|n| n == work.name);
+    // Missing programs are built before anything is measured.
+    bench.build_servers(&contenders(options))?;
+    let program = bench.own_load("stoop-bench-slow-clients")?;
+    let works = WORKS.iter().filter(is_chosen);
+    works.map(|work| run_one(bench, options, &program, work).map(table::print)).collect()
+}
+
+/// The names of all works.
+pub(crate) fn names() -> String {
+    WORKS.map(|work| work.name).join(", ")
+}
+
+fn contenders(options: &SlowOptions) -> Vec<String> {
+    work::names(&options.common, &["hyper-limits", "nginx"])
+}
+
+fn run_one(
+    bench: &Bench,
+    options: &SlowOptions,
+    program: &Path,
+    work: &'static SlowWork,
+) -> Result<Report> {
+    let names = contenders(options);
+    let Participants { ready, mut skipped } =
+        participants::servers(bench, &names, ServerMode::Plain)?;
+    bench.leave_server_core()?;
+    let turn = SlowTurn { bench, work, options, program: program.to_owned() };
+    let rounds = options.common.with_default_rounds(ROUNDS).rounds();
+    let series = rounds::interleave(rounds, ready, &mut skipped, |series, contender| {
+        turn.take(series, contender)
+    });
+    Ok(Report::new(subject(options, work), series, skipped))
+}
+
+struct SlowTurn<'a> {
+    bench: &'a Bench,
+    work: &'static SlowWork,
+    options: &'a SlowOptions,
+    program: PathBuf,
+}
+
+impl SlowTurn<'_> {
+    fn take(&self, series: &mut Series, contender: &ServerProgram) -> Result<Sample> {
+        let Self { bench, work, options, program } = self;
+        let seconds = options.seconds.unwrap_or(work.seconds);
+        let mut server = contender.start(bench, ServerMode::Plain, series)?;
+        let pid = server.pid();
+        let words = [
+            server.address.to_string(),
+            work.name.to_owned(),
+            options.clients.to_string(),
+            seconds.to_string(),
+        ];
+        let before = usage::anonymous_bytes(pid)?;
+        let cpu_before = usage::cpu_time(pid)?;
+        let watch = CoreWatch::begin(&bench.cores, pid)?;
+        let mut most = before;
+        let result =
+            load::own::run(bench, program, &words, seconds + BEFORE_S, LOOK_PERIOD, || {
+                // A server that has ended is an error below.
+                most = most.max(usage::anonymous_bytes(pid).unwrap_or(0));
+            })?;
+        server.check_alive()?;
+        let cpu = usage::cpu_time(pid)?.saturating_sub(cpu_before);
+        let elsewhere = watch.end()?;
+
+        let count = |key| result.more.get(key).copied().unwrap_or(0.0);
+        let growth = (most - before) as f64;
+        let mut sample = Sample::from([
+            (RATIO, count("p99_us") / count("alone_p99_us").max(1.0)),
+            ("p99_ms", count("p99_us") / 1e3),
+            ("alone_p99_ms", count("alone_p99_us") / 1e3),
+            ("max_ms", count("max_us") / 1e3),
+            ("samples", result.requests as f64),
+            ("growth_mib", growth / 1024.0 / 1024.0),
+            ("kib_per_client", growth / 1024.0 / f64::from(options.clients)),
+            ("first_end_s", count("first_end_us") / 1e6),
+            (LAST, count("last_end_us") / 1e6),
+            ("cpu_s", cpu.as_secs_f64()),
+        ]);
+        let counted = ["errors", "timed_out", "closed", "reset", "other", LEFT];
+        sample.extend(counted.map(|key| (key, count(key))));
+        sample.extend(elsewhere);
+        Ok(sample)
+    }
+}
+
+fn subject(options: &SlowOptions, work: &'static SlowWork) -> Subject {
+    let what = format!(
+        "latency of one GET at a time beside {} clients that {}, until the server has ended them or {} s are over, {} \
+         rounds, server on one core, clients on another",
+        options.clients,
+        work.what,
+        options.seconds.unwrap_or(work.seconds),
+        options.common.with_default_rounds(ROUNDS).rounds(),
+    );
+    let figures = vec![
+        Figure::median("p99 beside them / alone", RATIO, STOOP, Limit::AtMost(2.0)),
+        Figure::worst("left at the end", LEFT, STOOP, Limit::Exactly(0.0)),
+        Figure::worst("last end, s", LAST, STOOP, Limit::AtMost(work.end_max_s)),
+    ];
+    Subject {
+        work: work.name,
+        what,
+        metrics: METRICS,
+        compared: RATIO,
+        baselines: &[STOOP],
+        figures,
+        sorted_by: None,
+    }
+}
