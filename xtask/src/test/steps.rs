@@ -39,7 +39,7 @@ pub(crate) const STEPS: &[TestStep] = &[
     TestStep { name: "examples", summary: "the programs in examples/, run", run: examples::run },
     TestStep {
         name: conformance::STEP,
-        summary: "other projects' conformance suites: h2spec and h2specd, for both ends of HTTP/2",
+        summary: "other projects' conformance suites: h2spec and h2specd for HTTP/2, Autobahn for WebSockets",
         run: conformance::step,
     },
     TestStep {

@@ -59,7 +59,7 @@ fn by_forwarded(
                 }
             }
             Some(None) => return Err(Malformed),
-            // Whoever it was, it cannot be told whether what it has said is to be believed.
+            // A node without an address may be a trusted proxy or not, so that its part of the list cannot be trusted.
             Some(Some(Node::Hidden)) | None => break,
         }
     }

@@ -138,7 +138,7 @@ async fn an_error_is_answered_by_whose_fault_it_is() {
             content.map(|_| http::Response::new(Body::empty())).map_err(stoop::BoxError::from)
         }
         "/ok" => Ok(http::Response::new(Body::from("fine"))),
-        _ => Err("nobody knows".into()),
+        _ => Err("no such path".into()),
     });
     let mut peer = connect(from_tower(fails));
     peer.send("POST /content HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n12345").await;
