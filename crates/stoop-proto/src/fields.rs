@@ -99,9 +99,9 @@ impl<'a> Field<'a> {
         std::str::from_utf8(self.name).unwrap_or_default()
     }
 
-    /// The name as bytes. It is known to be a token.
+    /// The name as bytes, in the case in which it was sent: a token (RFC 9110 §5.6.2).
     #[inline]
-    pub(crate) fn name_bytes(&self) -> &'a [u8] {
+    pub fn name_bytes(&self) -> &'a [u8] {
         self.name
     }
 
@@ -118,7 +118,7 @@ impl<'a> Field<'a> {
     /// Whether the value is a credential, as those of Authorization and Cookie are: `Debug` does not
     /// show it.
     pub fn is_secret(&self) -> bool {
-        hidden::is_secret(self.name())
+        hidden::is_secret(self.name)
     }
 }
 

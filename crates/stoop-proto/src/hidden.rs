@@ -14,20 +14,20 @@ const SECRET: [&str; 5] =
 /// Fields whose values are URLs.
 const URLS: [&str; 3] = ["location", "content-location", "referer"];
 
-fn is_one_of(names: &[&str], name: &str) -> bool {
-    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
 }
 
-pub(crate) fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &[u8]) -> bool {
     is_one_of(&SECRET, name)
 }
 
 /// Returns a field's value as text for people: escaped, and without secrets.
 pub(crate) fn redacted(name: &str, value: &[u8]) -> String {
-    if is_secret(name) {
+    if is_secret(name.as_bytes()) {
         return HIDDEN.to_owned();
     }
-    if !is_one_of(&URLS, name) {
+    if !is_one_of(&URLS, name.as_bytes()) {
         return value.escape_ascii().to_string();
     }
     // One character for each byte, in any encoding: a URL's delimiters are ASCII.

@@ -426,12 +426,11 @@ impl Request {
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
     pub fn into_http(mut self) -> Result<http::Request<Body>, http::Error> {
-        let uri = self.parts.url.as_ref().map_or(self.target(), Url::as_str);
-        let mut request = http::Request::builder()
-            .method(self.method().clone())
-            .uri(uri)
-            .version(self.version())
-            .body(Body::empty())?;
+        let uri = self.parts.url.as_ref().map_or(self.target(), Url::as_str).parse()?;
+        let mut request = http::Request::new(std::mem::take(&mut self.body));
+        *request.uri_mut() = uri;
+        *request.method_mut() = self.method().clone();
+        *request.version_mut() = self.version();
         *request.headers_mut() = into_map(self.fields());
         *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
@@ -444,7 +443,6 @@ impl Request {
         if let Some(interim) = self.parts.interim.take() {
             request.extensions_mut().insert(interim);
         }
-        *request.body_mut() = self.body;
         Ok(request)
     }
 }

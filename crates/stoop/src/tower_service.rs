@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -127,16 +127,21 @@ where
         if let Some(connection) = request.connection() {
             request.extensions_mut().insert(connection);
         }
-        match request.into_http() {
-            Ok(request) => Answer::Later(TowerFuture {
-                state: TowerState::Waiting { service: self.0.clone(), request: Some(request) },
-                body: PhantomData,
-            }),
+        let request = match request.into_http() {
+            Ok(request) => request,
             Err(error) => {
                 let text = format!("400 Bad Request: the target is no URI: {error}\n");
-                Answer::Now(Response::refusal(StatusCode::BAD_REQUEST, text))
+                return Answer::Now(Response::refusal(StatusCode::BAD_REQUEST, text));
             }
-        }
+        };
+        let mut service = self.0.clone();
+        // Most services are always ready. One that is not is asked again, by the task that waits for it.
+        let state = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => TowerState::Called { future: service.call(request) },
+            Poll::Ready(Err(error)) => return Answer::Now(failure(&*error.into())),
+            Poll::Pending => TowerState::Waiting { service, request: Some(request) },
+        };
+        Answer::Later(TowerFuture { state, body: PhantomData })
     }
 }
 
