@@ -1,6 +1,7 @@
 //! What a service does with requests, over the real machines of both ends and without a socket.
 
 mod access_log;
+mod access_log_ends;
 #[cfg(feature = "json")]
 mod arguments;
 mod events;
