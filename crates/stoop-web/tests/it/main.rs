@@ -16,3 +16,4 @@ mod proxies;
 mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;
+mod traces;
