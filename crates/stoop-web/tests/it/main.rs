@@ -17,3 +17,4 @@ mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;
 mod traces;
+mod trailers;
