@@ -1,6 +1,7 @@
 //! What middleware learns of an exchange after its handler has answered: when the response was there, and when it was
 //! sent.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use stoop::{Answer, Body, Response, SentResponse};
@@ -23,6 +24,8 @@ pub(crate) trait Watch: Send + 'static {
     fn responded(&mut self, response: &Response);
     /// The exchange is over: `None` if the handler was dropped before it answered.
     fn ended(&mut self, sent: Option<SentResponse>);
+    /// The handler has panicked, which the server answers by 500.
+    fn panicked(&mut self);
 }
 
 /// A watch that is told of the end however the exchange ends.
@@ -30,19 +33,23 @@ struct Watched<W: Watch>(Option<W>);
 
 impl<W: Watch> Drop for Watched<W> {
     fn drop(&mut self) {
-        if let Some(mut watch) = self.0.take() {
-            watch.ended(None);
-        }
+        let Some(mut watch) = self.0.take() else { return };
+        // What is told may be the caller's code: a panic in it ends here, as it does where a response was sent.
+        let _ = catch_unwind(AssertUnwindSafe(|| match std::thread::panicking() {
+            // It is dropped with what the panic unwinds: the call of the handler, or its future.
+            true => watch.panicked(),
+            false => watch.ended(None),
+        }));
     }
 }
 
-/// Has `watch` told of what becomes of an answer.
+/// Has `watch` told of what becomes of the answer that `call` gives.
 pub(crate) fn watch<M: Mode>(
-    answer: Answer<M::Future, Body>,
     watch: impl Watch,
+    call: impl FnOnce() -> Answer<M::Future, Body>,
 ) -> Answer<M::Future, Body> {
     let mut watched = Watched(Some(watch));
-    map::<M>(answer, move |response| {
+    map::<M>(call(), move |response| {
         if let Some(watch) = &mut watched.0 {
             watch.responded(&response);
         }

@@ -78,7 +78,7 @@
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
 //! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], on a router or on a route. What blocks runs in a
-//! [`BlockingPool`].
+//! [`BlockingPool`]. With the feature `tracing` there is `TraceRequests`, which has a span for each request.
 //!
 //! # Files
 //!
@@ -177,6 +177,8 @@ mod router;
 mod session;
 mod shards;
 mod sse;
+#[cfg(feature = "tracing")]
+mod trace;
 
 pub use accept::preferred;
 pub use access_log::{AccessLog, LogEntry, LogHandle};
@@ -214,6 +216,8 @@ pub use session::{
     StoreFuture,
 };
 pub use sse::{Event, EventSender, LastEventId, Sse};
+#[cfg(feature = "tracing")]
+pub use trace::TraceRequests;
 
 /// The README's examples are compiled with the documentation's.
 #[cfg(doctest)]

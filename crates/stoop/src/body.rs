@@ -229,6 +229,14 @@ impl Body {
         }
     }
 
+    /// Whether it is made, or received, while it is read: it is neither in memory nor a file.
+    pub(crate) fn is_streamed(&self) -> bool {
+        match &self.0 {
+            Kind::Empty | Kind::Full(_) | Kind::File(_) => false,
+            Kind::Request(_) | Kind::Response(_) | Kind::Replay(_) | Kind::Stream { .. } => true,
+        }
+    }
+
     /// Whether this is the content of a response that a server sent. Any other may be the request's that
     /// a handler was called with, decoded or watched.
     pub(crate) fn is_response(&self) -> bool {

@@ -15,7 +15,7 @@
 //! | [`sight`] | limits of one request, timings, observers, tracing, metrics, the line of an error |
 //! | [`server_limits`] | bounds of a server, what is answered and counted beyond them, memory |
 //! | [`testing`] | mocks, recordings, the paused clock, handlers in the process |
-//! | [`command`] | `stoop get` and `stoop fetch`, for those who use curl |
+//! | [`command`] | `stoop get` and `stoop fetch`, for those who use curl, and `stoop serve` |
 //! | [`blocking`] | programs without a runtime |
 //! | [`coming_from`] | what reqwest, hyper-util and curl call it, and what it is here |
 

@@ -61,6 +61,8 @@ mod timings;
 pub mod tls;
 #[cfg(feature = "tower")]
 mod tower_service;
+#[cfg(feature = "tracing")]
+mod trace_context;
 mod turn;
 mod upgrade;
 mod url;
@@ -83,8 +85,6 @@ pub use timings::Timings;
 pub use client::CookieJar;
 #[cfg(feature = "json")]
 pub use client::Resource;
-#[cfg(feature = "tracing")]
-pub use client::TraceParent;
 pub use client::{
     Client, ClientBuilder, ClientEvent, ClientStats, ConnectTarget, ConnectionCounts,
     ConnectionStats, EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt,
@@ -115,5 +115,7 @@ pub use connection_info::ConnectionInfo;
 pub use drain::{DrainHold, Draining};
 pub use endpoint::{Address, Endpoint};
 pub use network::Network;
+#[cfg(feature = "tracing")]
+pub use trace_context::{TraceContext, TraceParent};
 pub use upgrade::{OnUpgrade, Upgraded};
 pub use versions::Versions;

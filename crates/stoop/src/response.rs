@@ -152,6 +152,14 @@ impl Response {
         }
     }
 
+    /// Whether the content is made, or received, while it is sent: it is neither in memory nor a file.
+    pub fn is_streamed(&self) -> bool {
+        match &self.payload {
+            Payload::Full(_) => false,
+            Payload::Stream(body) => body.is_streamed(),
+        }
+    }
+
     pub(crate) fn received(head: Recycle<ResponseHead>, body: Body) -> Self {
         let mut response = Self::with_payload(head.status(), None, Payload::Stream(body));
         response.head = Some(head);

@@ -52,7 +52,11 @@ fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     let directory = settings.directory();
     let opened = Files::new(&directory);
     let mut files = opened.map_err(|error| {
-        CommandFailure::io(&format!("cannot serve {}", directory.display()), &error)
+        let what = format!("cannot serve {}", directory.display());
+        match directory.to_str().filter(|name| name.parse::<u16>().is_ok()) {
+            Some(port) => CommandFailure::Io(format!("{what}: {error}; a port is -l {port}")),
+            None => CommandFailure::io(&what, &error),
+        }
     })?;
     files = files.precompressed([FileCoding::Brotli, FileCoding::Zstd, FileCoding::Gzip]);
     if settings.spa {

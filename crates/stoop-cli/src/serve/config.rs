@@ -104,6 +104,12 @@ mod tests {
     }
 
     #[test]
+    fn one_of_what_can_be_given_several_times_needs_no_list() {
+        let settings = written("listen = '1'\nauth = 'a:b'");
+        assert_eq!((settings.listen, settings.auth), (vec!["1".into()], vec!["a:b".into()]));
+    }
+
+    #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_name_and_line() {
         for (text, expected) in [
             ("listn = ['1']", "unknown field `listn`"),
@@ -111,6 +117,7 @@ mod tests {
             ("workers = 'many'", "invalid type"),
             ("tls = ['cert.pem']", "tls has a certificate and its key"),
             ("spa = ", "line 1"),
+            ("listen = 8080", "expected a string, or a list of strings"),
             ("access-log = 'xml'", "unknown variant `xml`"),
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();

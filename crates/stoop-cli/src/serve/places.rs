@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use stoop::{Address, Binding, Endpoint};
 
+use super::args::Settings;
 use crate::failure::CommandFailure;
 
 /// Where it listens if nothing else is said.
@@ -24,6 +25,22 @@ pub(super) fn binding(typed: &str) -> Result<Binding, CommandFailure> {
         )),
         _ => CommandFailure::Io(format!("--listen {typed}: {error}")),
     })
+}
+
+/// Checks the places that were typed: without listening there.
+///
+/// # Errors
+/// As [`binding`]; and [`CommandFailure::Usage`] for https without a certificate.
+pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
+    let has_tls = !settings.tls.is_empty() || settings.tls_self_signed;
+    for typed in &settings.listen {
+        if typed.starts_with("https://") && !has_tls {
+            let why = "needs a certificate: --tls CERT KEY, or --tls-self-signed";
+            return Err(CommandFailure::Usage(format!("--listen {typed}: {why}")));
+        }
+        binding(typed)?;
+    }
+    Ok(())
 }
 
 /// The addresses of this machine's interfaces, loopback first.

@@ -1,5 +1,6 @@
 //! The life of the server: it starts, obeys signals, and ends.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,12 +19,16 @@ use crate::{stderr, streams};
 /// How long requests that run have to end.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// How long a person at a terminal is left without a word, once it is to end.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Serves until a signal ends it.
 ///
 /// # Errors
 /// What keeps it from serving.
 pub(super) fn run(args: &ServeArgs) -> Result<(), CommandFailure> {
     let settings = config::settings(args)?;
+    places::check(&settings)?;
     let service = Service::new(&settings)?;
     if args.check {
         let directory = settings.directory();
@@ -181,7 +186,17 @@ fn announce(settings: &Settings, server: &ServerHandle) -> Result<(), CommandFai
     let urls: String = urls.map(|url| format!("  {url}\n")).collect();
     let directory = settings.directory();
     let directory = directory.canonicalize().unwrap_or(directory);
-    say(settings, &format!("serving {} at\n{urls}", directory.display()))
+    let note = no_index(settings, &directory);
+    say(settings, &format!("serving {} at\n{urls}{note}", directory.display()))
+}
+
+/// A line that says what the first click will find, where that is nothing.
+fn no_index(settings: &Settings, directory: &Path) -> &'static str {
+    match directory.join("index.html").exists() {
+        false if settings.spa => "there is no index.html in it, which --spa answers pages by\n",
+        false if !settings.listing => "there is no index.html in it: / is 404 without --listing\n",
+        _ => "",
+    }
 }
 
 fn say(settings: &Settings, text: &str) -> Result<(), CommandFailure> {
@@ -198,7 +213,18 @@ fn say(settings: &Settings, text: &str) -> Result<(), CommandFailure> {
 /// Ends the server: what runs may end, until the time is over or a second signal comes.
 async fn end(server: &ServerHandle, signals: &mut Signals) {
     let again = async { while !matches!(signals.next().await, Order::End) {} };
+    // Where it ends at once there is nothing to say.
+    let waits = async {
+        tokio::time::sleep(PATIENCE).await;
+        let open = match server.connections() {
+            1 => "1 connection".to_owned(),
+            open => format!("{open} connections"),
+        };
+        stderr::message(format_args!("waits for {open} to end, 30 s at most, or another signal"));
+        std::future::pending::<()>().await;
+    };
     tokio::select! {
+        () = waits => {}
         aborted = server.drain(GRACE) => {
             if aborted > 0 {
                 let s = if aborted == 1 { "" } else { "s" };

@@ -50,7 +50,11 @@ fn parse(user: &str) -> Result<(String, String), CommandFailure> {
         return Err(CommandFailure::Usage(format!("--auth {why}")));
     };
     match hash.parse::<HashParts>() {
-        Err(_) => Err(wrong(name, "the hash is none of bcrypt, which begins with $2b$ or $2y$")),
+        Err(_) => Err(wrong(
+            name,
+            "the hash is none of bcrypt, which begins with $2b$ or $2y$; put it between single quotes, or the \
+             shell changes it",
+        )),
         Ok(parts) if parts.get_cost() > COST_MAX => {
             Err(wrong(name, "the hash has a cost above 17, and would take minutes to compare"))
         }

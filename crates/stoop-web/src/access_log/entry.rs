@@ -81,6 +81,11 @@ impl LogEntry {
         }
     }
 
+    /// Notes that the handler has panicked.
+    pub(super) fn panic(&mut self) {
+        self.status = Some(StatusCode::INTERNAL_SERVER_ERROR);
+    }
+
     pub(super) fn end(&mut self, sent: Option<SentResponse>) {
         self.ended = sent.map_or_else(now, |sent| sent.ended_at());
         self.ended_at = SystemTime::now();
@@ -149,8 +154,8 @@ impl LogEntry {
         self.text(&self.trace_parent)
     }
 
-    /// The status that was sent, or else that of the handler's response; `None` if its handler was dropped before it
-    /// answered, because the client had left.
+    /// The status that was sent, or else that of the handler's response; 500 if the handler panicked, which the server has
+    /// answered then; `None` if the handler was dropped before it answered, because the client had left.
     pub fn status(&self) -> Option<StatusCode> {
         self.sent.and_then(|sent| sent.status()).or(self.status)
     }

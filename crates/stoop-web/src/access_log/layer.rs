@@ -28,7 +28,7 @@ use crate::route::mode::Mode;
 /// | [`custom`](Self::custom) | what a function writes |
 ///
 /// What clients sent is escaped as Apache does it. A client that left before it was answered has status 499 in the first
-/// two, as nginx has it.
+/// two, as nginx has it; one whose handler panicked has 500, which the server has answered then.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -71,7 +71,7 @@ impl AccessLog {
     /// |---|---|
     /// | `time` | when the request came, RFC 3339 in UTC with milliseconds |
     /// | `method`, `target`, `host`, `version` | as they came; `HTTP/1.0`, `HTTP/1.1` or `HTTP/2.0` |
-    /// | `status` | a number; `null` if the client left before it was answered |
+    /// | `status` | a number, 500 if the handler panicked; `null` if the client left before it was answered |
     /// | `bytes` | of content that was sent |
     /// | `referer`, `user_agent`, `request_id`, `traceparent` | fields of the request, if they came; X-Request-Id rather of the response |
     /// | `peer` | address and port, over TCP |
@@ -145,12 +145,19 @@ impl Watch for Pending {
             self.log.put(entry);
         }
     }
+
+    fn panicked(&mut self) {
+        if let Some(entry) = &mut self.entry {
+            entry.panic();
+        }
+        self.ended(None);
+    }
 }
 
 impl<M: Mode> Middleware<M> for AccessLog {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let log = self.0.shared.clone();
         let entry = Some(LogEntry::of(&request, log.buffer()));
-        watch::<M>(next.answer(request), Pending { entry, log })
+        watch::<M>(Pending { entry, log }, || next.answer(request))
     }
 }

@@ -67,7 +67,8 @@ impl HttpsRedirect {
     }
 }
 
-fn is_secure(request: &Request) -> bool {
+/// Whether the client has asked over https.
+pub(crate) fn is_secure(request: &Request) -> bool {
     if let Some(told) = request.extensions().get().and_then(ForwardedClient::is_secure) {
         return told;
     }

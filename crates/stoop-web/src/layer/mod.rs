@@ -21,4 +21,6 @@ pub use cors::Cors;
 #[cfg(feature = "compression")]
 pub use decompress::Decompress;
 pub use https::HttpsRedirect;
+#[cfg(feature = "tracing")]
+pub(crate) use https::is_secure;
 pub use proxies::TrustedProxies;

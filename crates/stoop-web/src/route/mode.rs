@@ -4,6 +4,8 @@ use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+#[cfg(feature = "tracing")]
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use stoop::{Answer, Body, Request, Response};
@@ -49,6 +51,12 @@ pub trait Mode: Sized + sealed::Sealed + 'static {
     fn after(first: Before, next: Next<Self>) -> Self::Future;
     #[doc(hidden)]
     fn within(future: Self::Future, limit: Duration, late: fn() -> Response) -> Self::Future;
+    #[cfg(feature = "tracing")]
+    #[doc(hidden)]
+    fn around(
+        future: Self::Future,
+        enter: impl Fn(&mut dyn FnMut()) + Send + Unpin + 'static,
+    ) -> Self::Future;
 }
 
 /// The mode of a [`Router`](crate::Router) whose handlers and futures are `Send`: it runs under each of the
@@ -128,8 +136,50 @@ macro_rules! mode {
                     tokio::time::timeout(limit, future).await.unwrap_or_else(|_| late())
                 })
             }
+
+            #[cfg(feature = "tracing")]
+            fn around(
+                future: Self::Future,
+                enter: impl Fn(&mut dyn FnMut()) + Send + Unpin + 'static,
+            ) -> Self::Future {
+                Box::pin(Around { future: Some(future), enter })
+            }
         }
     };
+}
+
+/// A future whose polls, and whose drop, `enter` is around.
+#[cfg(feature = "tracing")]
+struct Around<F, E: Fn(&mut dyn FnMut())> {
+    /// None only while it is dropped.
+    future: Option<F>,
+    enter: E,
+}
+
+#[cfg(feature = "tracing")]
+impl<F, E> Future for Around<F, E>
+where
+    F: Future + Unpin,
+    E: Fn(&mut dyn FnMut()) + Unpin,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let Self { future, enter } = self.get_mut();
+        let mut polled = Poll::Pending;
+        if let Some(future) = future {
+            enter(&mut || polled = Pin::new(&mut *future).poll(cx));
+        }
+        polled
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl<F, E: Fn(&mut dyn FnMut())> Drop for Around<F, E> {
+    fn drop(&mut self) {
+        let Self { future, enter } = self;
+        enter(&mut || drop(future.take()));
+    }
 }
 
 mode!(Shared, Send + Sync);

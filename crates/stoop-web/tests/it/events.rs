@@ -1,8 +1,12 @@
 //! Streams of server-sent events.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use stoop::{Client, Draining, Server, Versions};
+use stoop::{Client, Draining, ErrorKind, Server, Versions};
 use stoop_web::{Event, EventSender, LastEventId, Router, Sse, get};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -110,5 +114,66 @@ async fn a_stream_ends_when_the_server_drains() {
         let (drained, rest) = tokio::join!(server.drain(Duration::from_secs(5)), body.bytes(100));
         assert_eq!((drained, rest.unwrap()), (0, expected.into()));
         sender.closed().await;
+    }
+}
+
+/// An event, then nothing until it is told to, and then a panic.
+struct Panics {
+    first: Option<Event>,
+    told: tokio::sync::oneshot::Receiver<()>,
+}
+
+impl futures_core::Stream for Panics {
+    type Item = Result<Event, stoop::Error>;
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        let _ = std::task::ready!(Pin::new(&mut self.told).poll(cx));
+        panic!("on purpose")
+    }
+}
+
+/// Over HTTP/2 the others are streams of the same connection.
+#[tokio::test]
+async fn a_panic_in_a_stream_ends_that_exchange_and_no_other() {
+    for versions in [Versions::Http1, Versions::Http2] {
+        let (panics, told) = tokio::sync::oneshot::channel();
+        let told = Arc::new(Mutex::new(Some(told)));
+        let bad = move || {
+            let told = told.lock().unwrap().take().unwrap();
+            Sse::new(Panics { first: Some(Event::data("first")), told })
+        };
+        let (senders, mut received) = mpsc::unbounded_channel();
+        let good = move || {
+            let (sender, events) = Sse::channel(4);
+            senders.send(sender).unwrap();
+            events
+        };
+        let router = Router::new().route("/bad", get(bad)).route("/good", get(good));
+        let app = router.route("/", get(|| "hello")).build().unwrap();
+        let server = Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
+        let client = Client::builder().versions(versions).build().unwrap();
+        let url = |path| format!("{}{path}", server.endpoint());
+        let mut bad = client.get(url("/bad")).await.unwrap().into_body();
+        let mut good = client.get(url("/good")).await.unwrap().into_body();
+        let sender = received.recv().await.unwrap();
+        sender.send(Event::data("a")).await.unwrap();
+        assert_eq!(bad.chunk().await.unwrap().unwrap(), "data: first\n\n");
+        assert_eq!(good.chunk().await.unwrap().unwrap(), "data: a\n\n");
+
+        panics.send(()).unwrap();
+        let error = bad.chunk().await.unwrap_err();
+        let expected = match versions {
+            Versions::Http2 => ErrorKind::Reset,
+            _ => ErrorKind::ClosedEarly,
+        };
+        assert_eq!(error.kind(), expected, "{error}");
+        sender.send(Event::data("b")).await.unwrap();
+        assert_eq!(good.chunk().await.unwrap().unwrap(), "data: b\n\n");
+        let text = client.get(url("/")).await.unwrap().text().await.unwrap();
+        assert_eq!(text, "hello");
+        drop(sender);
+        assert!(good.chunk().await.unwrap().is_none(), "it is complete");
     }
 }

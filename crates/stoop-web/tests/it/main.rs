@@ -1,6 +1,7 @@
 //! What a service does with requests, over the real machines of both ends and without a socket.
 
 mod access_log;
+mod access_log_ends;
 #[cfg(feature = "json")]
 mod arguments;
 mod events;
@@ -15,3 +16,5 @@ mod proxies;
 mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;
+mod traces;
+mod trailers;

@@ -54,8 +54,6 @@ pub use events::{EventSource, ServerEvent};
 pub use hsts::Hsts;
 pub use netrc::Netrc;
 pub use observe::ClientEvent;
-#[cfg(feature = "tracing")]
-pub use observe::TraceParent;
 #[cfg(feature = "proxy")]
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};

@@ -102,3 +102,21 @@ fn it_listens_in_several_places() {
     assert_eq!(run(get, "").stdout, b"0123456789");
     assert_eq!(served.get("/a.txt", "").1, "0123456789");
 }
+
+#[test]
+fn it_says_if_there_is_nothing_to_be_seen_at_its_root() {
+    let (empty, site) = (Folder::new(&[("a.txt", "a")]), site());
+    let mut served = Served::start(&empty, "");
+    assert_eq!(
+        served.line("there is"),
+        "there is no index.html in it: / is 404 without --listing\n"
+    );
+    let mut served = Served::start(&empty, "--spa");
+    assert!(served.line("there is").contains("--spa"));
+    for (folder, options) in [(&empty, "--listing"), (&site, ""), (&site, "--spa")] {
+        // The next line is that of a request.
+        let mut served = Served::start(folder, &format!("{options} --access-log common"));
+        served.get("/a.txt", "");
+        assert!(served.line("").starts_with("127.0.0.1 - - ["), "{options}");
+    }
+}

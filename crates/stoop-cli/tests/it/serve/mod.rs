@@ -1,6 +1,7 @@
 //! `stoop serve`: what it prints, what it answers, and what it does on signals.
 
 mod answers;
+mod documented;
 mod life;
 mod refusals;
 
@@ -71,7 +72,10 @@ impl Served {
 
     /// The response to a request, its head and its content.
     pub(super) fn get(&self, path: &str, fields: &str) -> (String, String) {
-        exchange(&self.authority, &format!("GET {path} HTTP/1.1\r\nhost: a\r\n{fields}"))
+        exchange(
+            &self.authority,
+            &format!("GET {path} HTTP/1.1\r\nhost: {}\r\n{fields}", self.authority),
+        )
     }
 
     pub(super) fn signal(&self, name: &str) {

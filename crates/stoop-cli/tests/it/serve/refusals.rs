@@ -13,9 +13,13 @@ fn what_is_wrong_on_the_command_line_ends_with_2() {
         ("-l nowhere", "write HOST:PORT, a PORT of 127.0.0.1, or unix:PATH"),
         ("--auth ada", "--auth-new"),
         ("--auth ada:plain", "the hash is none of bcrypt"),
+        ("--auth ada:b0", "put it between single quotes"),
         ("--workers 0", "must be a whole number from 1 to 1024"),
         ("--access-log xml", "common, combined, json"),
         ("--tls cert.pem key.pem --tls-self-signed", "cannot be used with"),
+        ("-l https://127.0.0.1:0", "https://127.0.0.1:0: needs a certificate: --tls CERT KEY"),
+        ("--port 9000", "write '-l 9000', or '-l 0.0.0.0:9000'"),
+        ("-p 9000", "write '-l 9000'"),
     ] {
         let result = refused(options);
         assert_eq!(result.code, Some(2), "{options}: {result:?}");
@@ -33,7 +37,6 @@ fn what_cannot_be_read_or_listened_on_ends_with_3() {
         ("--tls none.pem none.pem", "none.pem"),
         ("--config none.toml", "cannot read none.toml"),
         ("-l http://name.invalid:1", "name.invalid"),
-        ("-l https://127.0.0.1:0", "https needs a certificate"),
     ] {
         let result = refused(options);
         assert_eq!(result.code, Some(3), "{options}: {result:?}");
@@ -42,6 +45,9 @@ fn what_cannot_be_read_or_listened_on_ends_with_3() {
     let result = run(stoop("serve /nowhere/at/all -l 127.0.0.1:0"), "");
     assert_eq!(result.code, Some(3));
     assert!(result.stderr.contains("/nowhere/at/all"), "{}", result.stderr);
+    let result = run(stoop("serve 65001 -l 127.0.0.1:0"), "");
+    assert_eq!(result.code, Some(3));
+    assert!(result.stderr.contains("; a port is -l 65001"), "{}", result.stderr);
 }
 
 #[test]
@@ -55,6 +61,11 @@ fn what_is_well_can_be_checked_without_serving() {
     let wrong = run(command(&folder, &config("wrong.toml")), "");
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("unknown field `listng`"), "{}", wrong.stderr);
+    for place in ["70000", "https://127.0.0.1:0"] {
+        let wrong = run(command(&folder, &format!("--check -l {place}")), "");
+        assert_eq!(wrong.code, Some(2), "{place}");
+        assert!(wrong.stderr.contains(&format!("--listen {place}: ")), "{}", wrong.stderr);
+    }
 }
 
 #[test]

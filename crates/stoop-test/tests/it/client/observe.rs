@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use metrics::{
@@ -191,6 +191,20 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
+/// Runs `future` on this thread, which tells `recording`.
+fn record<T>(recording: &Recording, future: impl Future<Output = T>) -> T {
+    // A place in the code that tells for the first time asks the subscriber of its thread alone whether it is heard, where
+    // there is but one: another test's thread, which has none, must not be the first.
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        block_on(async {
+            let client = Client::builder().handler(echo_trace).build().unwrap();
+            client.get(URL).await.unwrap();
+        });
+    });
+    tracing::subscriber::with_default(recording.clone(), || block_on(future))
+}
+
 /// Answers with the request's `traceparent`.
 fn echo_trace(request: Request) -> Response {
     Response::from_bytes(request.field("traceparent").unwrap_or(b"none").to_vec())
@@ -199,17 +213,14 @@ fn echo_trace(request: Request) -> Response {
 #[test]
 fn a_request_is_a_span_with_its_outcome_and_sends_its_place_in_the_trace() {
     let recording = Recording::default();
-    let text = tracing::subscriber::with_default(recording.clone(), || {
-        block_on(async {
-            let client = Client::builder().handler(echo_trace).build().unwrap();
-            let parent =
-                TraceParent::parse(b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
-            let request = client.get("http://me:secret@a.test/").extension(parent.unwrap());
-            let text = request.await.unwrap().text().await.unwrap();
-            let own = client.get("http://a.test/").header("traceparent", "own");
-            assert_eq!(own.await.unwrap().text().await.unwrap(), "own");
-            text
-        })
+    let text = record(&recording, async {
+        let client = Client::builder().handler(echo_trace).build().unwrap();
+        let parent = TraceParent::parse(b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+        let request = client.get("http://me:secret@a.test/").extension(parent.unwrap());
+        let text = request.await.unwrap().text().await.unwrap();
+        let own = client.get("http://a.test/").header("traceparent", "own");
+        assert_eq!(own.await.unwrap().text().await.unwrap(), "own");
+        text
     });
     let sent = TraceParent::parse(text.as_bytes()).unwrap();
     assert_eq!(sent.trace_id(), "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -221,6 +232,28 @@ fn a_request_is_a_span_with_its_outcome_and_sends_its_place_in_the_trace() {
     assert!(has("value http.response.status_code=200"), "{lines:?}");
     assert!(has("event message=received bytes=55 is_complete=true"), "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains("secret")), "{lines:?}");
+}
+
+/// Each attempt began a trace of its own.
+#[test]
+fn all_attempts_of_a_request_are_sent_with_the_place_of_its_span() {
+    let recording = Recording::default();
+    let (tell, told) = std::sync::mpsc::channel();
+    record(&recording, async {
+        let fails = move |request: Request| {
+            tell.send(request.field("traceparent").unwrap().to_vec()).unwrap();
+            StatusCode::SERVICE_UNAVAILABLE
+        };
+        let retries = Retries::up_to(1).delay(Duration::ZERO, Duration::ZERO);
+        let client = Client::builder().retries(retries).handler(fails).build().unwrap();
+        client.get("http://a.test/").await.unwrap();
+    });
+    let (first, second) = (told.recv().unwrap(), told.recv().unwrap());
+    assert_eq!(first, second);
+    let sent = TraceParent::parse(&first).unwrap();
+    let lines = take(&recording.0);
+    let span = format!("value span_id={:?}", sent.span_id());
+    assert_eq!(lines.iter().filter(|line| line.contains("span_id=")).collect::<Vec<_>>(), [&span]);
 }
 
 #[test]

@@ -12,5 +12,3 @@ mod trace;
 pub(super) use content::observed;
 pub use event::ClientEvent;
 pub(super) use observer::{Observer, Observers, RequestObserver};
-#[cfg(feature = "tracing")]
-pub use trace::TraceParent;

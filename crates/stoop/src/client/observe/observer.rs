@@ -11,6 +11,8 @@ use super::metrics;
 use super::trace;
 use crate::error::Error;
 use crate::request::Request;
+#[cfg(feature = "tracing")]
+use crate::trace_context::TraceContext;
 
 /// A function that is told of requests.
 pub(crate) type Observer = Box<dyn Fn(u64, &ClientEvent<'_>) + Send + Sync>;
@@ -46,6 +48,9 @@ struct Listeners {
     id: u64,
     #[cfg(feature = "tracing")]
     span: tracing::Span,
+    /// The place in its trace that each attempt is sent with.
+    #[cfg(feature = "tracing")]
+    context: Option<TraceContext>,
     /// The method by which it is counted, if it is.
     #[cfg(feature = "metrics")]
     counted: Option<http::Method>,
@@ -72,6 +77,8 @@ impl RequestObserver {
                 None => 0,
             },
             observers: observers.all.clone(),
+            #[cfg(feature = "tracing")]
+            context: trace::context(&span, request),
             #[cfg(feature = "tracing")]
             span,
             #[cfg(feature = "metrics")]
@@ -101,8 +108,16 @@ impl RequestObserver {
     /// Sends the place in its trace with the request.
     #[cfg(feature = "tracing")]
     pub(crate) fn propagate(&self, request: &mut Request) {
-        if let Some(listeners) = self.0.as_ref().filter(|listeners| !listeners.span.is_disabled()) {
-            trace::propagate(&listeners.span, request);
+        let handed_on;
+        let context = match &self.0 {
+            Some(listeners) => listeners.context.as_ref(),
+            None => {
+                handed_on = TraceContext::of_request(request);
+                handed_on.as_ref()
+            }
+        };
+        if let Some(context) = context {
+            context.send_with(request);
         }
     }
 
