@@ -42,6 +42,7 @@ mod sent;
 mod shedding;
 mod slow_clients;
 mod starved;
+mod successor;
 mod time;
 mod tls;
 mod tower;
