@@ -29,6 +29,7 @@ mod handlers;
 mod http2;
 mod interim;
 mod late;
+mod limit_rows;
 mod listening;
 mod observed;
 mod panics;
