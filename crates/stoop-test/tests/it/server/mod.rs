@@ -42,6 +42,7 @@ mod refusals;
 mod sent;
 mod shedding;
 mod slow_clients;
+mod slowhttptest;
 mod starved;
 mod successor;
 mod time;
