@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod chunked;
+pub mod cookies;
+pub mod forwarded;
 pub mod h2_client;
 mod h2_end;
 mod h2_message;
@@ -14,10 +16,16 @@ mod h2_side;
 mod h2_wire;
 pub mod hpack_decode;
 pub mod hpack_round_trip;
+pub mod multipart;
 pub mod pair;
+pub mod proxy_protocol;
+pub mod ranges;
 pub mod request;
 pub mod response;
+mod web;
 pub mod websocket;
+
+use std::path::PathBuf;
 
 use stoop_proto::Limits;
 
@@ -66,4 +74,16 @@ fn cut(wire: &[u8], seed: u8) -> Vec<&[u8]> {
         rest = after;
     }
     pieces
+}
+
+/// A runtime for what is asynchronous, on this thread.
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// A path for this thread alone, which nothing is at yet.
+fn temporary(name: &str) -> PathBuf {
+    let (process, thread) = (std::process::id(), std::thread::current().id());
+    let thread = format!("{thread:?}").replace(|letter: char| !letter.is_ascii_digit(), "");
+    std::env::temp_dir().join(format!("stoop-fuzz-{name}-{process}-{thread}"))
 }

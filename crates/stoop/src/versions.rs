@@ -17,12 +17,23 @@ pub enum Versions {
 }
 
 impl Versions {
-    /// The names that ALPN has for them, the preferred one first.
+    /// The names that ALPN has for them and a client offers, the preferred one first.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub(crate) fn alpn(self) -> &'static [&'static [u8]] {
+    pub(crate) fn offered(self) -> &'static [&'static [u8]] {
         match self {
             Self::All => &[b"h2", b"http/1.1"],
             Self::Http1 => &[b"http/1.1"],
+            Self::Http2 => &[b"h2"],
+        }
+    }
+
+    /// Those that a server accepts: a client that speaks HTTP/1.0 alone may offer nothing else, and is refused if its name is
+    /// not among them (RFC 7301 §3.2).
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) fn accepted(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::All => &[b"h2", b"http/1.1", b"http/1.0"],
+            Self::Http1 => &[b"http/1.1", b"http/1.0"],
             Self::Http2 => &[b"h2"],
         }
     }

@@ -81,6 +81,7 @@ const PEERS: &[(&str, &str)] = &[
     ("tinyproxy", "tinyproxy-bin"),
     ("squid", "squid"),
     ("microsocks", "microsocks"),
+    ("slowhttptest", "slowhttptest"),
     ("chromium", "chromium"),
     ("pip3", "python3-pip"),
     (GO, "golang-go"),

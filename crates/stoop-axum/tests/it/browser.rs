@@ -1,8 +1,5 @@
 //! The example's page in a browser: Chromium, over HTTP/1.1 and over HTTP/2 with TLS.
 
-#[path = "../../examples/app/application.rs"]
-mod application;
-
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,6 +11,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::application;
+
 /// What the page says when all is well, but for the version.
 const LINES: [&str; 5] = [
     "json: done: Hello, Ada!",
@@ -24,10 +23,10 @@ const LINES: [&str; 5] = [
 ];
 
 /// A folder of this test's own, which is gone when it ends.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("stoop-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

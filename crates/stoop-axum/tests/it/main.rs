@@ -1,6 +1,9 @@
 //! axum applications on stoop's server, with the clients, extractors and layers that users have.
 
+#[path = "../../examples/app/application.rs"]
+mod application;
 mod browser;
+mod clients;
 mod extractors;
 mod layers;
 mod serving;

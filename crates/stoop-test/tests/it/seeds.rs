@@ -98,3 +98,28 @@ fn the_seeds_of_http2_clients_pass() {
 fn the_seeds_of_http2_pairs_pass() {
     run("h2_pair", fuzz::h2_pair::check);
 }
+
+#[test]
+fn the_seeds_of_proxy_headers_pass() {
+    run("proxy_protocol", fuzz::proxy_protocol::check);
+}
+
+#[test]
+fn the_seeds_of_forwarded_fields_pass() {
+    run("forwarded", fuzz::forwarded::check);
+}
+
+#[test]
+fn the_seeds_of_cookies_pass() {
+    run("cookies", fuzz::cookies::check);
+}
+
+#[test]
+fn the_seeds_of_forms_pass() {
+    run("multipart", fuzz::multipart::check);
+}
+
+#[test]
+fn the_seeds_of_ranges_pass() {
+    run("ranges", fuzz::ranges::check);
+}

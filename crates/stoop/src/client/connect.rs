@@ -289,7 +289,7 @@ async fn secure(
 ) -> Result<AnyTransport, Error> {
     let name = url.host_str().unwrap_or_default();
     // What is to be spoken, whatever the configuration was made for.
-    let alpn = if tls.offers_alpn() { versions.alpn() } else { &[] };
+    let alpn = if tls.offers_alpn() { versions.offered() } else { &[] };
     let session = tls.connect_with_alpn(io, name, alpn);
     let mut session = session.map_err(tls_error)?;
     let handshake = poll_fn(|cx| session.poll_handshake(cx));

@@ -324,7 +324,7 @@ impl Server {
             spoken.push(Spoken {
                 proxy_protocol,
                 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-                tls: bound.tls.map(|tls| tls.with_alpn_default(self.versions.alpn())),
+                tls: bound.tls.map(|tls| tls.with_alpn_default(self.versions.accepted())),
             });
         }
         let control = self.control;

@@ -1,8 +1,11 @@
 //! What a handler knows of a client by TLS, and certificates that change while the server runs: over both versions.
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use stoop::tls::{ClientTlsBuilder, PeerCertificate, ServerTlsBuilder};
 use stoop::{Client, ClientTls, Error, Request, Server, ServerHandle, ServerTls, Versions};
+
+use super::observed::EventLog;
+use crate::programs::TestFolder;
 
 const VERSIONS: [Versions; 2] = [Versions::Http1, Versions::Http2];
 
@@ -23,8 +26,14 @@ impl Authority {
 
     /// A certificate with a common name and a DNS name, and its key.
     fn issue(&self, common: &str, name: &str) -> (String, String) {
+        self.issue_until(common, name, 4096)
+    }
+
+    /// The same until the end of the year before `year`.
+    fn issue_until(&self, common: &str, name: &str, year: i32) -> (String, String) {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, common);
+        params.not_after = date_time_ymd(year, 1, 1);
         let key = KeyPair::generate().unwrap();
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
@@ -39,9 +48,13 @@ impl Authority {
     }
 
     fn client(&self, versions: Versions, common: Option<&str>) -> Client {
+        self.client_with(versions, common.map(|common| self.issue(common, "client.test")))
+    }
+
+    /// A client that shows this certificate.
+    fn client_with(&self, versions: Versions, shown: Option<(String, String)>) -> Client {
         let mut tls = self.trust();
-        if let Some(common) = common {
-            let (chain, key) = self.issue(common, "client.test");
+        if let Some((chain, key)) = shown {
             tls = tls.certificate_pem(chain, key);
         }
         Client::builder().tls(tls.build().unwrap()).versions(versions).build().unwrap()
@@ -131,4 +144,56 @@ async fn certificates_are_replaced_while_the_server_runs() {
         ask(&before.client(versions, None), &server).await.unwrap_err();
         server.close().await;
     }
+}
+
+/// Each is told and counted, and changes nothing for the others.
+#[tokio::test]
+async fn clients_without_an_acceptable_certificate_are_refused() {
+    let (ca, other) = (Authority::new(), Authority::new());
+    for versions in VERSIONS {
+        let tls = ca.server().client_ca_pem(ca.pem.as_str()).build().unwrap();
+        let log = EventLog::default();
+        let server = log.observe(Server::listen("https://127.0.0.1:0").unwrap()).tls(tls);
+        let server = server.run_here(who).unwrap();
+        let known = ca.client(versions, Some("worker"));
+        ask(&known, &server).await.unwrap();
+        let shown = [
+            Some(ca.issue_until("worker", "client.test", 2021)),
+            Some(other.issue("worker", "client.test")),
+            None,
+        ];
+        for (refused, shown) in (1..).zip(shown) {
+            ask(&ca.client_with(versions, shown), &server).await.unwrap_err();
+            ask(&known, &server).await.unwrap();
+            assert_eq!(server.stats().handshakes_failed, refused, "{versions:?}");
+        }
+        drop(known);
+        assert_eq!(log.between(&server).await, ["handshake true"; 3]);
+        assert_eq!(server.stats().responses.success, 4);
+    }
+}
+
+/// The certificate before is shown on, to new connections too.
+#[tokio::test]
+async fn a_certificate_with_the_key_of_another_replaces_nothing() {
+    let ca = Authority::new();
+    let ((chain, key), (_, other)) = (ca.issue("one", "localhost"), ca.issue("two", "localhost"));
+    let folder = TestFolder::new("key-of-another");
+    let files = (folder.write("chain.pem", &chain), folder.write("key.pem", &key));
+    let tls = ServerTls::builder().certificate_files(files.0, files.1).build().unwrap();
+    let server = serve(&tls);
+    folder.write("key.pem", &other);
+    let replacement = ServerTls::builder().certificate_pem(chain.as_str(), other.as_str());
+    for refused in [tls.reload(), tls.replace(replacement)] {
+        let text = refused.unwrap_err().to_string();
+        assert!(text.contains("the key does not belong"), "{text}");
+        for versions in VERSIONS {
+            ask(&ca.client(versions, None), &server).await.unwrap();
+        }
+    }
+    // What was refused is not what is read again.
+    folder.write("key.pem", &key);
+    tls.reload().unwrap();
+    ask(&ca.client(Versions::Http2, None), &server).await.unwrap();
+    server.close().await;
 }

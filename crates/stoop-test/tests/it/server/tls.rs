@@ -218,6 +218,21 @@ async fn a_request_that_comes_with_the_end_of_the_handshake_is_read_at_once() {
     assert_eq!(read.unwrap().unwrap(), b"hello");
 }
 
+/// curl with `--http1.0` offers no other name.
+#[tokio::test]
+async fn a_client_of_http_1_0_is_served_by_that_name() {
+    let (certificate, key) = certificate();
+    let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
+    let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls);
+    let server = server.run_here(|_: Request| "hello").unwrap();
+    let tls = ClientTls::builder().ca_pem(certificate).alpn(["http/1.0"]).build().unwrap();
+    let mut peer = dial_tls(&server, &tls).await;
+    peer.send("GET / HTTP/1.0\r\n\r\n").await;
+    assert_eq!(peer.response().await.unwrap().text(), "hello");
+    assert!(peer.is_closed().await);
+    server.close().await;
+}
+
 /// TLS where the place says so, or says nothing; in each place with the certificate that it has.
 #[tokio::test]
 async fn each_place_has_its_own_choice_of_tls() {

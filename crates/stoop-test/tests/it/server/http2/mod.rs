@@ -6,6 +6,7 @@ mod closing;
 mod content;
 mod exchanges;
 mod floods;
+mod limit_rows;
 mod long_exchanges;
 mod slow;
 mod unread;
