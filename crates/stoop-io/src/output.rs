@@ -1,35 +1,23 @@
 //! Gathers what one turn of a connection sends, so that it leaves in one call.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
+mod queue;
+mod runs;
+#[cfg(test)]
+mod tests;
+
 use std::io::{self, IoSlice};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 use crate::file::FilePiece;
+use queue::{PieceQueue, QueuedPiece, SLICES_MAX};
+use runs::{RUN_BYTES_MAX, return_run, take_run};
 
 /// Unsent bytes from which on a caller waits for its [`Output`] to drain before it adds more.
 pub const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 
 /// Pieces of fewer bytes are copied behind what precedes them; others are shared with their owner.
 const COPIED_BYTES_MAX: usize = 4 * 1024;
-
-/// Slices in one gathered write at most: their table is on the stack.
-const SLICES_MAX: usize = 32;
-
-/// Bytes of capacity that a run starts with.
-const RUN_BYTES: usize = 4 * 1024;
-
-/// Bytes that a run may have before the next one is begun: what was sent of a run is freed only with
-/// the whole of it.
-const RUN_BYTES_MAX: usize = 16 * 1024;
-
-/// Runs that a thread keeps for later; others go back to the allocator.
-const RUNS_KEPT_MAX: usize = 64;
-
-thread_local! {
-    static RUNS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Bytes to send, in order: small ones are copied one behind the other into runs, which are pooled
 /// buffers of up to 16 KiB; large ones are shared with their owner. Holds no buffer while it is empty.
@@ -45,32 +33,6 @@ pub struct Output {
     run_queued: usize,
     /// Made when there is more than one run or piece, and kept.
     queue: Option<Box<PieceQueue>>,
-}
-
-/// The runs and shared pieces before the end of the last run.
-#[derive(Default)]
-struct PieceQueue {
-    /// The order of runs and shared pieces.
-    pieces: VecDeque<QueuedPiece>,
-    /// Runs before the last one. They are in `pieces` to their ends.
-    full_runs: VecDeque<Vec<u8>>,
-    /// How much was sent of the first run: of the last one, where there are no others.
-    run_sent: usize,
-    /// How much was sent of the first piece, if it is a shared one.
-    shared_sent: usize,
-    /// Bytes of the pieces that were not sent.
-    unsent: usize,
-    /// Bytes in `full_runs` and in the shared pieces, sent or not; and those of files that were not sent.
-    held: usize,
-    /// How many of the pieces are of files.
-    files: usize,
-}
-
-enum QueuedPiece {
-    /// This many bytes of a run, behind those of the piece before.
-    Run(usize),
-    Shared(Bytes),
-    File(FilePiece),
 }
 
 impl Output {
@@ -266,214 +228,8 @@ impl Output {
     }
 }
 
-impl PieceQueue {
-    /// Forgets the first `n` bytes, and returns how many of them it did not have.
-    fn advance(&mut self, mut n: usize) -> usize {
-        while n > 0 {
-            let Some(first) = self.pieces.front_mut() else { break };
-            let (step, is_sent) = match first {
-                QueuedPiece::Run(left) => {
-                    let step = n.min(*left);
-                    *left -= step;
-                    self.run_sent += step;
-                    (step, *left == 0)
-                }
-                QueuedPiece::Shared(bytes) => {
-                    let step = n.min(bytes.len());
-                    bytes.advance(step);
-                    self.shared_sent += step;
-                    (step, bytes.is_empty())
-                }
-                QueuedPiece::File(piece) => {
-                    let step = n.min(piece.len());
-                    piece.advance(step);
-                    self.held -= step;
-                    self.files -= usize::from(piece.is_empty());
-                    (step, piece.is_empty())
-                }
-            };
-            n -= step;
-            self.unsent -= step;
-            if is_sent {
-                self.forget_first();
-            }
-        }
-        n
-    }
-
-    /// Forgets the first piece, which was sent, and the first run if that was its end.
-    fn forget_first(&mut self) {
-        self.pieces.pop_front();
-        self.held -= std::mem::take(&mut self.shared_sent);
-        if self.full_runs.front().is_some_and(|run| run.len() == self.run_sent)
-            && let Some(run) = self.full_runs.pop_front()
-        {
-            self.held -= run.len();
-            self.run_sent = 0;
-            return_run(run);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.pieces.clear();
-        if self.pieces.capacity() > SLICES_MAX {
-            self.pieces = VecDeque::new();
-        }
-        self.full_runs.drain(..).for_each(return_run);
-        (self.run_sent, self.shared_sent, self.unsent, self.held) = (0, 0, 0, 0);
-        self.files = 0;
-    }
-}
-
 impl Drop for Output {
     fn drop(&mut self) {
         self.clear();
-    }
-}
-
-fn take_run() -> Vec<u8> {
-    RUNS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(RUN_BYTES))
-}
-
-fn return_run(mut run: Vec<u8>) {
-    if run.capacity() > 2 * RUN_BYTES_MAX {
-        return;
-    }
-    run.clear();
-    let _ = RUNS.try_with(|runs| {
-        let mut runs = runs.borrow_mut();
-        if runs.len() < RUNS_KEPT_MAX {
-            runs.push(run);
-        }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn flat(out: &Output) -> Vec<u8> {
-        if out.is_gathered() {
-            out.with_slices(|slices| slices.iter().flat_map(|s| s.to_vec()).collect())
-        } else {
-            out.front().to_vec()
-        }
-    }
-
-    #[test]
-    fn small_pieces_are_copied_into_one_run() {
-        let mut out = Output::default();
-        out.put(b"HTTP/1.1 200 OK\r\n");
-        out.share(Bytes::from_static(b"\r\n"));
-        assert!(!out.is_gathered());
-        assert_eq!(out.front(), b"HTTP/1.1 200 OK\r\n\r\n");
-    }
-
-    #[test]
-    fn bytes_keep_their_order_however_they_are_sent() {
-        let large: Vec<u8> = (0..5_000u32).map(|n| n as u8).collect();
-        for step in [1, 7, 4_096, 100_000] {
-            let mut out = Output::default();
-            out.put(b"head one");
-            out.share(large.clone().into());
-            out.put(b"head two");
-            out.put(b"!");
-            out.share(large.clone().into());
-            let expected = [b"head one", &large[..], b"head two!", &large[..]].concat();
-            let mut sent = Vec::new();
-            assert_eq!(flat(&out), expected);
-            while !out.is_empty() {
-                let n = step.min(out.front().len().max(1)).min(out.len());
-                sent.extend_from_slice(&flat(&out)[..n]);
-                out.advance(n);
-                if sent.len() == 9 {
-                    assert_eq!(flat(&out), expected[9..]);
-                }
-            }
-            assert_eq!(sent, expected, "in steps of {step}");
-            assert_eq!((out.run.capacity(), out.held()), (0, 0));
-        }
-    }
-
-    #[test]
-    fn a_file_keeps_its_place_between_what_is_put_before_and_behind_it() {
-        let file = std::sync::Arc::new(std::fs::File::open("/dev/null").unwrap());
-        let mut out = Output::default();
-        out.put(b"head");
-        out.put_file(FilePiece::new(file.clone(), 5, 0));
-        assert!(!out.has_files() && !out.is_gathered());
-        out.put_file(FilePiece::new(file.clone(), 5, 1_000));
-        out.put(b"\r\n");
-        out.put_file(FilePiece::new(file, 9, 10));
-        assert_eq!((out.len(), out.held(), flat(&out)), (1_016, 1_016, b"head".to_vec()));
-        out.advance(3);
-        assert_eq!((flat(&out), out.front_file().is_none()), (b"d".to_vec(), true));
-        out.advance(400);
-        assert!(out.front().is_empty() && flat(&out).is_empty());
-        let front = out.front_file().unwrap();
-        assert_eq!((front.offset(), front.len(), out.len()), (404, 601, 613));
-        out.advance(601);
-        assert_eq!((flat(&out), out.front_file().is_none()), (b"\r\n".to_vec(), true));
-        out.advance(3);
-        assert_eq!((out.front_file().unwrap().offset(), out.has_files()), (10, true));
-        out.advance(9);
-        assert_eq!((out.len(), out.held(), out.has_files()), (0, 0, false));
-        out.put(b"next");
-        assert_eq!((out.front(), out.is_gathered()), (&b"next"[..], false));
-    }
-
-    /// Output that a slow reader never lets become empty: each turn puts a piece, and sends about as
-    /// much as there is beyond 1,000 bytes.
-    #[test]
-    fn sent_bytes_are_freed_though_some_always_wait() {
-        let mut made = 0u8;
-        for size in [1, 100, 1_000, 9_000] {
-            let mut out = Output::default();
-            let mut expected = VecDeque::new();
-            let mut held_max = 0;
-            for _ in 0..2_000 {
-                made = made.wrapping_add(1);
-                let piece = vec![made; size];
-                out.put(b"size\r\n");
-                expected.extend(b"size\r\n");
-                expected.extend(&piece);
-                out.share(piece.into());
-                held_max = held_max.max(out.held());
-                if out.len() > 1_000 {
-                    let n = out.len() - 1_000;
-                    let sent: Vec<u8> = flat(&out).into_iter().take(n).collect();
-                    assert!(sent.iter().copied().eq(expected.drain(..sent.len())));
-                    out.advance(sent.len());
-                }
-            }
-            let bound = 1_000 + RUN_BYTES_MAX + 2 * (size + 6);
-            assert!(held_max <= bound, "{held_max} bytes held of pieces of {size}");
-            assert!(out.run.capacity() <= RUN_BYTES_MAX, "{}", out.run.capacity());
-        }
-    }
-
-    #[test]
-    fn long_output_takes_many_runs_and_keeps_its_order() {
-        let mut out = Output::default();
-        let mut expected = Vec::new();
-        for n in 0..30_000u32 {
-            out.put(&n.to_be_bytes());
-            expected.extend(n.to_be_bytes());
-            if n % 10_000 == 7 {
-                out.share(vec![n as u8; 5_000].into());
-                expected.extend([n as u8; 5_000]);
-            }
-        }
-        out.put(&[7; 100_000]);
-        expected.extend([7; 100_000]);
-        assert_eq!((out.len(), out.held()), (expected.len(), expected.len()));
-        let mut sent = Vec::new();
-        while !out.is_empty() {
-            let some = flat(&out);
-            let n = some.len().min(10_007);
-            sent.extend_from_slice(&some[..n]);
-            out.advance(n);
-        }
-        assert!(sent == expected && out.held() == 0);
     }
 }

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use stoop_io::{ServerTls, Tcp, TlsVersion, Transport};
+use stoop_io::{ServerTls, Tcp, Tls, TlsVersion, Transport};
 use tls_support::*;
 use tokio::net::TcpListener;
 
@@ -44,6 +44,26 @@ impl Folder {
         let (chain, key) = (self.file("chain.pem"), self.file("key.pem"));
         ServerTls::builder().certificate_files(chain, key).build().unwrap()
     }
+
+    /// Starts openssl's client, which trusts `ca.pem`. Returns it, and our end of its connection after the handshake.
+    async fn openssls_client(&self, tls: &ServerTls, arguments: &[&str]) -> (Killed, Tls) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let client = Command::new("openssl")
+            .arg("s_client")
+            .args(arguments)
+            .args(["-connect", &address, "-CAfile", &self.file("ca.pem")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map(Killed)
+            .unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        let mut server = tls.accept(Tcp::new(stream, peer)).unwrap();
+        handshake(&mut server).await.unwrap();
+        (client, server)
+    }
 }
 
 impl Drop for Folder {
@@ -70,21 +90,9 @@ async fn openssls_client_connects_to_our_server() {
     let folder = Folder::new("s_client", &Ca::new("test"));
     let tls = folder.server();
     for (version, expected) in [("-tls1_2", TlsVersion::V1_2), ("-tls1_3", TlsVersion::V1_3)] {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let mut client = Command::new("openssl")
-            .args(["s_client", "-quiet", "-verify_return_error", "-servername", "localhost"])
-            .args([version, "-alpn", "http/1.1", "-connect", &address])
-            .args(["-CAfile", &folder.file("ca.pem")])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map(Killed)
-            .unwrap();
-        let (stream, peer) = listener.accept().await.unwrap();
-        let mut server = tls.accept(Tcp::new(stream, peer)).unwrap();
-        handshake(&mut server).await.unwrap();
+        let named = ["-quiet", "-verify_return_error", "-servername", "localhost"];
+        let arguments = [&named[..], &[version, "-alpn", "http/1.1"]].concat();
+        let (mut client, mut server) = folder.openssls_client(&tls, &arguments).await;
         assert_eq!(server.version(), Some(expected));
         assert_eq!(server.alpn(), Some(&b"http/1.1"[..]));
         client.0.stdin.as_mut().unwrap().write_all(b"ping\n").unwrap();
@@ -118,20 +126,8 @@ async fn openssls_client_gets_aes_128_where_it_offers_it() {
         ("-tls1_2", "-cipher", both, "ECDHE-ECDSA-AES128-GCM-SHA256"),
         ("-tls1_2", "-cipher", &both[..29], "ECDHE-ECDSA-AES256-GCM-SHA384"),
     ] {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let mut client = Command::new("openssl")
-            .args(["s_client", "-brief", version, list, offered, "-connect", &address])
-            .args(["-CAfile", &folder.file("ca.pem")])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map(Killed)
-            .unwrap();
-        let (stream, peer) = listener.accept().await.unwrap();
-        let mut server = tls.accept(Tcp::new(stream, peer)).unwrap();
-        handshake(&mut server).await.unwrap();
+        let arguments = ["-brief", version, list, offered];
+        let (mut client, mut server) = folder.openssls_client(&tls, &arguments).await;
         shutdown(&mut server).await.unwrap();
         drop(server);
         let mut said = String::new();
@@ -146,19 +142,7 @@ async fn openssls_client_changes_its_keys() {
         return;
     }
     let folder = Folder::new("key_update", &Ca::new("test"));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let mut client = Command::new("openssl")
-        .args(["s_client", "-tls1_3", "-connect", &address, "-CAfile", &folder.file("ca.pem")])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map(Killed)
-        .unwrap();
-    let (stream, peer) = listener.accept().await.unwrap();
-    let mut server = folder.server().accept(Tcp::new(stream, peer)).unwrap();
-    handshake(&mut server).await.unwrap();
+    let (mut client, mut server) = folder.openssls_client(&folder.server(), &["-tls1_3"]).await;
     for line in [&b"one\n"[..], b"two\n", b"three\n"] {
         let stdin = client.0.stdin.as_mut().unwrap();
         stdin.write_all(line).unwrap();

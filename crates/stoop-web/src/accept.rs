@@ -1,4 +1,4 @@
-//! Content negotiation (RFC 9110 §12): what of several a client would rather have.
+//! Content negotiation (RFC 9110 §12): which of several alternatives a client prefers.
 
 use stoop::Fields;
 

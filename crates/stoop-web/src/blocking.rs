@@ -1,4 +1,4 @@
-//! Threads for what blocks.
+//! [`BlockingPool`]: threads on which blocking functions of handlers run.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -228,24 +228,28 @@ impl IntoResponse for BlockingError {
 mod tests {
     use super::*;
     use std::sync::mpsc;
+    use tokio::task::JoinHandle;
+
+    /// Runs a function in the pool until it is released. Returns once it has begun.
+    async fn busy(
+        pool: &BlockingPool,
+    ) -> (mpsc::Sender<()>, JoinHandle<Result<(), BlockingError>>) {
+        let (release, held) = mpsc::channel();
+        let (begun, beginning) = oneshot::channel();
+        let pool = pool.clone();
+        let function = move || {
+            begun.send(()).unwrap();
+            held.recv().unwrap();
+        };
+        let running = tokio::spawn(async move { pool.run(function).await });
+        beginning.await.unwrap();
+        (release, running)
+    }
 
     #[tokio::test]
     async fn what_finds_threads_and_queue_full_is_refused_at_once() {
         let pool = BlockingPool::new(1, 1);
-        let (release, held) = mpsc::channel::<()>();
-        let (begun, beginning) = oneshot::channel();
-        let first = tokio::spawn({
-            let pool = pool.clone();
-            async move {
-                pool.run(move || {
-                    begun.send(()).unwrap();
-                    held.recv().unwrap();
-                    1
-                })
-                .await
-            }
-        });
-        beginning.await.unwrap();
+        let (release, first) = busy(&pool).await;
         let mut second = Box::pin(pool.run(|| 2));
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(second.as_mut().poll(&mut cx).is_pending());
@@ -256,25 +260,13 @@ mod tests {
             (503, Some(&b"1"[..]))
         );
         release.send(()).unwrap();
-        assert_eq!((first.await.unwrap(), second.await), (Ok(1), Ok(2)));
+        assert_eq!((first.await.unwrap(), second.await), (Ok(()), Ok(2)));
     }
 
     #[tokio::test]
     async fn a_function_whose_caller_is_gone_is_left_out() {
         let pool = BlockingPool::new(1, 2);
-        let (release, held) = mpsc::channel::<()>();
-        let (begun, beginning) = oneshot::channel();
-        let first = tokio::spawn({
-            let pool = pool.clone();
-            async move {
-                pool.run(move || {
-                    begun.send(()).unwrap();
-                    held.recv().unwrap();
-                })
-                .await
-            }
-        });
-        beginning.await.unwrap();
+        let (release, first) = busy(&pool).await;
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         let mut dropped = Box::pin(pool.run(|| panic!("it must not run")));
         assert!(dropped.as_mut().poll(&mut cx).is_pending());

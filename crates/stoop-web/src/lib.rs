@@ -1,7 +1,7 @@
 //! What HTTP services on [`stoop`] are made of: a router, arguments of handlers, middleware, sessions, static files.
 //!
-//! It uses the public interface of `stoop` alone. Who needs none of it gives the server a function; who has an axum
-//! application runs that.
+//! It uses the public interface of `stoop` alone. A service that needs none of it gives the server a function, and an
+//! axum application runs on the server as it is.
 //!
 //! [`guide`] has pages for those who write services.
 //!

@@ -1,5 +1,6 @@
 //! Content of requests and responses, streamed.
 
+mod adapted;
 mod channel;
 #[cfg(feature = "compression")]
 pub(crate) mod coding;
@@ -9,24 +10,26 @@ pub(crate) mod file_content;
 #[cfg(feature = "multipart")]
 mod multipart;
 pub(crate) mod queue;
+mod read;
 mod replay;
 pub(crate) mod request_body;
 mod sized;
+mod traits;
 
 use std::any::Any;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
-use http_body::{Frame, SizeHint};
+use bytes::Bytes;
 use stoop_proto::Fields;
 
 use crate::error::BoxError;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::header_map::{from_map, into_map};
+use crate::header_map::from_map;
+use adapted::Adapted;
 use file_content::FileContent;
 use request_body::RequestBodyReader;
 
@@ -138,83 +141,12 @@ impl Body {
         if let Some(file) = take_file(&mut body) {
             return Self(Kind::File(file));
         }
-        Self(Kind::stream(Adapted(Mutex::new(Box::pin(body)))))
+        Self(Kind::stream(Adapted::new(body)))
     }
 
     /// Content that is being received.
     pub(crate) fn incoming(content: impl Incoming + 'static) -> Self {
         Self(Kind::Response(Box::new(content)))
-    }
-
-    /// The next piece of content; `None` at its end.
-    ///
-    /// # Errors
-    /// Those of the connection, the framing and the deadlines. The content is incomplete then.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        std::future::poll_fn(|cx| self.poll_chunk(cx)).await.transpose()
-    }
-
-    /// All content, if it is at most `max` bytes.
-    ///
-    /// # Errors
-    /// [`ErrorKind::BodyTooLarge`] beyond `max`, and those of [`Body::chunk`]. A handler that passes the
-    /// former on answers 502 if this is a response's content and 413 else: a stream is taken for the
-    /// request's, decoded or watched.
-    pub async fn bytes(mut self, max: usize) -> Result<Bytes, Error> {
-        let is_response = self.is_response();
-        let too_large = || {
-            let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
-            let error = error.with_detail(format_args!("more than {max} bytes"));
-            if is_response { error } else { error.of_request() }
-        };
-        // What is announced as too large is not asked for.
-        if self.len().is_some_and(|length| length > max as u64) {
-            return Err(too_large());
-        }
-        let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
-        if first.len() > max {
-            return Err(too_large());
-        }
-        let Some(second) = self.chunk().await? else { return Ok(first) };
-        let mut all = BytesMut::from(first);
-        let mut next = Some(second);
-        while let Some(piece) = next {
-            if all.len() + piece.len() > max {
-                return Err(too_large());
-            }
-            all.extend_from_slice(&piece);
-            next = self.chunk().await?;
-        }
-        Ok(all.freeze())
-    }
-
-    /// Shows all content to `look`, piece by piece, without making buffers of it. Returns how many
-    /// bytes there were.
-    ///
-    /// # Errors
-    /// As [`Body::chunk`].
-    pub async fn for_each(&mut self, mut look: impl FnMut(&[u8])) -> Result<u64, Error> {
-        let mut total = 0;
-        let mut count = |piece: &[u8]| {
-            total += piece.len() as u64;
-            look(piece);
-        };
-        if let Kind::Response(exchange) = &mut self.0 {
-            std::future::poll_fn(|cx| exchange.poll_all(cx, &mut count)).await?;
-            return Ok(total);
-        }
-        while let Some(piece) = std::future::poll_fn(|cx| self.poll_chunk(cx)).await.transpose()? {
-            count(&piece);
-        }
-        Ok(total)
-    }
-
-    /// Reads and throws away all content. Returns how many bytes there were.
-    ///
-    /// # Errors
-    /// As [`Body::chunk`].
-    pub async fn discard(&mut self) -> Result<u64, Error> {
-        self.for_each(|_| {}).await
     }
 
     /// The same content again, if it can be sent twice: a stream cannot, unless it is
@@ -377,82 +309,5 @@ impl fmt::Debug for Body {
             Some(length) => write!(f, "Body({length} bytes)"),
             None => f.write_str("Body(stream)"),
         }
-    }
-}
-
-impl http_body::Body for Body {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        if let Kind::Replay(replay) = &mut self.0 {
-            return replay.poll_frame(cx);
-        }
-        if let Kind::Stream { frames, .. } = &mut self.0 {
-            let frame = ready!(frames.as_mut().poll_frame(cx));
-            return Poll::Ready(frame.map(|frame| frame.map_err(request_body)));
-        }
-        if let Some(chunk) = ready!(self.poll_chunk(cx)) {
-            return Poll::Ready(Some(chunk.map(Frame::data)));
-        }
-        let trailers = self.take_trailers();
-        Poll::Ready(trailers.map(|fields| Ok(Frame::trailers(into_map(&fields)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        // Content that was received may have trailers behind it.
-        !matches!(self.0, Kind::Request(_) | Kind::Response(_)) && self.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.len().map_or_else(SizeHint::default, SizeHint::with_exact)
-    }
-}
-
-/// The pieces of content, without the trailer section: [`Body::take_trailers`] has that at the end.
-#[cfg(feature = "stream")]
-impl futures_core::Stream for Body {
-    type Item = Result<Bytes, Error>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll_chunk(cx)
-    }
-}
-
-/// A user's body with its error boxed.
-///
-/// The mutex makes it `Sync`, which a user's body need not be, so that [`Body`] is, and what has one: a
-/// response may be looked at across an await in a spawned task. Polling takes no lock (`get_mut`), and
-/// there is one owner, so that it is never waited for.
-struct Adapted<B>(Mutex<Pin<Box<B>>>);
-
-impl<B> Adapted<B> {
-    fn body(&self) -> MutexGuard<'_, Pin<Box<B>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<B> http_body::Body for Adapted<B>
-where
-    B: http_body::Body<Data = Bytes>,
-    B::Error: Into<BoxError>,
-{
-    type Data = Bytes;
-    type Error = BoxError;
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let body = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        body.as_mut().poll_frame(cx).map_err(Into::into)
-    }
-    fn is_end_stream(&self) -> bool {
-        self.body().is_end_stream()
-    }
-    fn size_hint(&self) -> SizeHint {
-        self.body().size_hint()
     }
 }

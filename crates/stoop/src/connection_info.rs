@@ -18,7 +18,7 @@ pub(crate) struct CarriedBytes {
 }
 
 /// What the requests of one connection of a server have in common, where it is more than an address. Small, because an
-/// idle connection keeps it.
+/// idle connection may keep one of its own.
 #[derive(Clone, Default)]
 pub(crate) struct ConnectionFacts {
     /// How its server tells of its end.
@@ -27,6 +27,17 @@ pub(crate) struct ConnectionFacts {
     pub(crate) proxy: Option<Box<PeerAddress>>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<Box<TlsFacts>>,
+}
+
+impl ConnectionFacts {
+    pub(crate) fn new(drain: Arc<DrainState>, proxy: Option<PeerAddress>) -> Self {
+        Self {
+            drain: Some(drain),
+            proxy: proxy.map(Box::new),
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            tls: None,
+        }
+    }
 }
 
 /// What a TLS handshake has told a server.

@@ -46,7 +46,6 @@ pub mod files;
 pub mod guide;
 pub mod handler;
 mod header_map;
-mod imf_date;
 pub mod limits;
 mod local;
 mod network;

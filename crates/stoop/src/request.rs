@@ -2,31 +2,26 @@
 
 #[cfg(feature = "digest-auth")]
 pub(crate) mod digest;
+mod http_crate;
 pub(crate) mod interim;
 mod parts;
 mod past_redirect;
+mod received;
 pub(crate) mod relay;
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::{Extensions, Method, Version};
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::PeerCertificate;
 use stoop_proto::{Fields, Misuse, RequestHead};
 use url::Url;
 
 use crate::body::{Body, IntoBody};
 use crate::conn::recycle::Recycle;
-use crate::connection_info::ConnectionInfo;
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::connection_info::TlsFacts;
-use crate::drain::Draining;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::header_map::{from_map, into_map};
 use crate::versions::Versions;
 
+pub use http_crate::ConnectProtocol;
 pub use interim::{InterimError, InterimSender};
 pub(crate) use parts::{RequestDeadlines, RequestParts};
 pub use past_redirect::PastRedirect;
@@ -314,95 +309,6 @@ impl Request {
         self.parts.url.as_ref().map(Url::as_str)
     }
 
-    /// The client's address, if it came over TCP.
-    pub fn remote_address(&self) -> Option<SocketAddr> {
-        self.parts.peer?.inet()
-    }
-
-    /// The connection that it came over; `None` for one that was made here.
-    ///
-    /// ```
-    /// use stoop::Request;
-    ///
-    /// fn who(request: Request) -> String {
-    ///     let Some(connection) = request.connection() else { return "it was made here".to_owned() };
-    ///     format!("{:?} over {:?}", connection.remote_address(), connection.version())
-    /// }
-    /// ```
-    pub fn connection(&self) -> Option<ConnectionInfo> {
-        self.parts.peer?;
-        Some(ConnectionInfo {
-            remote: self.remote_address(),
-            version: self.version(),
-            is_reused: self.parts.is_reused,
-            carried: self.parts.carried,
-            proxy: self.parts.facts.as_ref().and_then(|facts| facts.proxy.as_deref().copied()),
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: self.tls_facts().and_then(|tls| tls.session),
-        })
-    }
-
-    /// What sends interim responses, such as 103 (RFC 8297), ahead of the response to this request. `None` where none
-    /// may be sent: to a client of HTTP/1.0 (RFC 9110 §15.2), by a server whose
-    /// [`ServerLimits::interim_responses_max`](crate::ServerLimits::interim_responses_max) is 0, as by default, and of
-    /// a request that was made here. A 100 (Continue) is sent by the server itself when the content is first read.
-    ///
-    /// ```
-    /// use stoop::{Request, Response, Server, ServerLimits};
-    ///
-    /// async fn page(request: Request) -> Response {
-    ///     if let Some(interim) = request.interim() {
-    ///         let _ = interim.early_hints(["</style.css>; rel=preload; as=style"]);
-    ///     }
-    ///     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    ///     Response::from_text("here it is")
-    /// }
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let mut limits = ServerLimits::default();
-    /// limits.interim_responses_max = 1;
-    /// let server = Server::listen("127.0.0.1:0")?.limits(limits).run_here(page)?;
-    /// # Ok::<(), stoop::Error>(()) }).unwrap();
-    /// ```
-    pub fn interim(&self) -> Option<InterimSender> {
-        self.parts.interim.clone()
-    }
-
-    /// The certificate that the client has shown, if the server asks for one by
-    /// [`client_ca_file`](crate::tls::ServerTlsBuilder::client_ca_file) and it has: verified, with the names in it.
-    ///
-    /// ```
-    /// use stoop::Request;
-    ///
-    /// fn who(request: Request) -> String {
-    ///     match request.client_certificate() {
-    ///         Some(shown) => shown.common_name().unwrap_or("without a name").to_owned(),
-    ///         None => "anonymous".to_owned(),
-    ///     }
-    /// }
-    /// ```
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub fn client_certificate(&self) -> Option<&PeerCertificate> {
-        self.tls_facts()?.client_certificate.as_ref()
-    }
-
-    /// The name of the server that the client has asked for in the TLS handshake, by SNI (RFC 6066 §3), in lower case.
-    /// It need not be that of the [authority](Self::authority): a client may ask for several names over one connection.
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub fn server_name(&self) -> Option<&str> {
-        self.tls_facts()?.server_name.as_deref()
-    }
-
-    #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    fn tls_facts(&self) -> Option<&TlsFacts> {
-        self.parts.facts.as_ref()?.tls.as_deref()
-    }
-
-    /// A future that is done once the server that received this drains: see [`Draining`].
-    pub fn draining(&self) -> Draining {
-        Draining::new(self.parts.facts.as_ref().and_then(|facts| facts.drain.clone()))
-    }
-
     /// The content.
     pub fn body(&self) -> &Body {
         &self.body
@@ -417,72 +323,6 @@ impl Request {
     pub fn into_body(self) -> Body {
         self.body
     }
-
-    /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and as extensions
-    /// the [`ConnectProtocol`] of an extended CONNECT, the [`InterimSender`], if there is one, and the
-    /// [certificate](Self::client_certificate) of a client that has shown one. The authority of a request that was received over
-    /// HTTP/2 is its Host.
-    ///
-    /// # Errors
-    /// If the target is no URI by that crate's rules, which are narrower than ours.
-    pub fn into_http(mut self) -> Result<http::Request<Body>, http::Error> {
-        let uri = self.parts.url.as_ref().map_or(self.target(), Url::as_str).parse()?;
-        let mut request = http::Request::new(std::mem::take(&mut self.body));
-        *request.uri_mut() = uri;
-        *request.method_mut() = self.method().clone();
-        *request.version_mut() = self.version();
-        *request.headers_mut() = into_map(self.fields());
-        *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
-        #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        if let Some(shown) = self.client_certificate() {
-            request.extensions_mut().insert(shown.clone());
-        }
-        if let Some(protocol) = self.protocol() {
-            request.extensions_mut().insert(ConnectProtocol(protocol.into()));
-        }
-        if let Some(interim) = self.parts.interim.take() {
-            request.extensions_mut().insert(interim);
-        }
-        Ok(request)
-    }
-}
-
-/// Method, URI, version, fields, extensions and content. The version is that of a request that came; a
-/// client sends in the one that it speaks with the server.
-impl TryFrom<http::Request<Body>> for Request {
-    type Error = Error;
-    fn try_from(request: http::Request<Body>) -> Result<Self, Error> {
-        let (parts, body) = request.into_parts();
-        let mut parts = parts;
-        let uri = parts.uri.to_string();
-        let mut ours = match parts.extensions.remove::<ConnectProtocol>() {
-            Some(ConnectProtocol(protocol)) if uri.starts_with('/') => {
-                let head = RequestHead::extended_connect(&protocol, &uri);
-                let mut ours = Self { parts: Recycle::new(), body: Body::empty() };
-                ours.parts.head = head.map_err(|misuse| Error::misuse(misuse, Phase::Request))?;
-                ours
-            }
-            Some(ConnectProtocol(protocol)) => Self::extended_connect(&uri, &protocol)?,
-            None => Self::new(parts.method, &uri)?,
-        };
-        ours.parts.head.set_version(parts.version);
-        ours.parts.interim = parts.extensions.remove();
-        ours.parts.extensions = parts.extensions;
-        from_map(&parts.headers, ours.fields_mut());
-        ours.body = body;
-        Ok(ours)
-    }
-}
-
-/// The protocol that an extended CONNECT asks for (RFC 8441 §4), as an extension of an `http::Request`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectProtocol(Box<str>);
-
-impl ConnectProtocol {
-    /// Its name, such as `websocket`.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl fmt::Debug for Request {
@@ -496,48 +336,6 @@ const _: () = assert!(size_of::<Request>() <= 64);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn version_and_extensions_were_lost_on_the_way_from_the_http_crate() {
-        let mut theirs =
-            http::Request::builder().method("PUT").uri("http://a/b?c").body("d".into());
-        let theirs: &mut http::Request<Body> = theirs.as_mut().unwrap();
-        *theirs.version_mut() = Version::HTTP_2;
-        theirs.headers_mut().insert("x", http::HeaderValue::from_static("y"));
-        theirs.extensions_mut().insert(7u32);
-        let ours = Request::try_from(std::mem::take(theirs)).unwrap();
-        assert_eq!((ours.version(), ours.extensions().get()), (Version::HTTP_2, Some(&7u32)));
-        assert_eq!(
-            (ours.method(), ours.target(), ours.field("x")),
-            (&Method::PUT, "/b?c", Some(&b"y"[..]))
-        );
-        let back = ours.into_http().unwrap();
-        assert_eq!((back.version(), back.extensions().get()), (Version::HTTP_2, Some(&7u32)));
-        assert_eq!((back.method(), &*back.uri().to_string()), (&Method::PUT, "http://a/b?c"));
-        assert_eq!((&back.headers()["x"], back.body().len()), (&"y".parse().unwrap(), Some(1)));
-    }
-
-    #[test]
-    fn the_protocol_of_an_extended_connect_was_lost_on_the_way_to_the_http_crate() {
-        for url in ["http://a/chat?b", "/chat?b"] {
-            let ours = match url.starts_with('/') {
-                true => {
-                    let mut ours = Request::get("/").unwrap();
-                    ours.parts.head = RequestHead::extended_connect("websocket", url).unwrap();
-                    ours
-                }
-                false => Request::extended_connect(url, "websocket").unwrap(),
-            };
-            let theirs = ours.into_http().unwrap();
-            assert_eq!(theirs.extensions().get(), Some(&ConnectProtocol("websocket".into())));
-            let back = Request::try_from(theirs).unwrap();
-            assert_eq!((back.method(), back.target()), (&Method::CONNECT, "/chat?b"));
-            assert_eq!(
-                (back.protocol(), back.url().is_some()),
-                (Some("websocket"), url.len() > 10)
-            );
-        }
-    }
 
     /// The parts are used again, by the next request.
     #[test]

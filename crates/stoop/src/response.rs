@@ -1,33 +1,31 @@
 //! Responses: sent by a server, received by a client, one type.
 
+mod http_crate;
+mod into_response;
 mod read;
+mod received;
 mod save;
 mod sent;
 mod tuples;
 
-pub(crate) use read::Asked;
-pub(crate) use sent::SentHook;
-pub use sent::{CutShort, SentResponse};
 use std::any::Any;
 use std::fmt;
-use std::net::SocketAddr;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Extensions, StatusCode, Version};
 use stoop_proto::{BodySize, Fields, Misuse, ResponseHead};
-use url::Url;
 
 use crate::body::{Body, IntoBody, Kind};
 use crate::conn::recycle::Recycle;
-use crate::connection_info::ConnectionInfo;
 use crate::error::BoxError;
-use crate::header_map::{from_map, into_map};
 use crate::limits::COLLECT_BYTES_MAX;
-use crate::request::{PastRedirect, RequestParts};
-use crate::response::sent::SentExtension;
-use crate::timings::Timings;
-use crate::upgrade::{OnUpgrade, UpgradeExtension, UpgradeSender, upgrade};
+use crate::request::RequestParts;
+use crate::upgrade::{OnUpgrade, UpgradeSender, upgrade};
+
+pub use into_response::IntoResponse;
+pub(crate) use read::Asked;
+pub(crate) use sent::SentHook;
+pub use sent::{CutShort, SentResponse};
 
 static NO_FIELDS: Fields = Fields::new();
 
@@ -60,15 +58,6 @@ pub struct Response<B = Body> {
     pub(crate) sent: Option<Recycle<RequestParts>>,
     /// Who is to be told when it was sent.
     pub(crate) hook: SentHook,
-}
-
-/// What a received response keeps with it while it is one of the `http` crate.
-#[derive(Clone)]
-struct Received {
-    sent: Arc<Recycle<RequestParts>>,
-    redirects: u16,
-    collect_max: u64,
-    save_max: u64,
 }
 
 /// Content, told apart so that buffers need no stream.
@@ -259,62 +248,6 @@ impl<B> Response<B> {
         self.head.as_ref().map_or(Version::HTTP_11, |head| head.version())
     }
 
-    /// Where it came from after all redirects; `None` for one that was made here.
-    pub fn url(&self) -> Option<&str> {
-        self.sent.as_ref()?.url.as_ref().map(Url::as_str)
-    }
-
-    /// The address that it came from after all redirects, if it came over TCP; `None` for one that
-    /// was made here. Through a tunnel or a proxy it is theirs.
-    pub fn remote_address(&self) -> Option<SocketAddr> {
-        self.sent.as_ref()?.peer?.inet()
-    }
-
-    /// The connection that it came over; `None` for one that was made here.
-    ///
-    /// ```
-    /// # async fn example(client: stoop::Client) -> Result<(), stoop::Error> {
-    /// let response = client.get("https://example.com/").await?;
-    /// if let Some(connection) = response.connection() {
-    ///     println!("{:?} {:?}", connection.version(), connection.remote_address());
-    /// }
-    /// # Ok(()) }
-    /// ```
-    pub fn connection(&self) -> Option<ConnectionInfo> {
-        let sent = self.sent.as_ref()?;
-        Some(ConnectionInfo {
-            proxy: None,
-            remote: self.remote_address(),
-            version: self.version(),
-            is_reused: sent.is_reused,
-            carried: sent.carried,
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: sent.tls,
-        })
-    }
-
-    /// How long each phase took to get it; of one that was made here, there was none.
-    pub fn timings(&self) -> Timings {
-        self.sent.as_ref().map_or_else(Timings::default, |parts| parts.timings)
-    }
-
-    /// The redirects that were followed to get it, the first one first; empty for one that was made here.
-    pub fn history(&self) -> &[PastRedirect] {
-        self.sent.as_ref().map_or(&[], |parts| &parts.history)
-    }
-
-    /// The content codings that its content is decoded from, in the order in which they were applied; empty if it
-    /// is as it came: see [`ClientBuilder::decode_content`](crate::ClientBuilder::decode_content).
-    #[cfg(feature = "compression")]
-    pub fn decoded_from(&self) -> &[crate::body::ContentCoding] {
-        self.sent.as_ref().map_or(&[], |parts| &parts.codings)
-    }
-
-    /// How many redirects were followed to get it.
-    pub fn redirects(&self) -> u16 {
-        self.redirects
-    }
-
     /// The fields; without the Content-Type of the short ways to make a response.
     pub fn fields(&self) -> &Fields {
         self.head.as_ref().map_or(&NO_FIELDS, |head| head.fields())
@@ -403,165 +336,5 @@ where
 impl<B> fmt::Debug for Response<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.status, self.fields())
-    }
-}
-
-/// What a handler may return.
-#[diagnostic::on_unimplemented(
-    message = "a handler cannot return `{Self}`",
-    label = "not a response",
-    note = "it returns a `Response`, `&'static str`, `String`, `Bytes`, a `StatusCode`, `()`, an \
-            `http::Response`, a `Result` of these, whose error is one of them too, or one of them behind a \
-            status, fields, or both: `(StatusCode, [(&str, &str); 1], T)`"
-)]
-pub trait IntoResponse {
-    /// The type of streamed content; [`Body`] where there is none.
-    type Body;
-    /// Makes it a response.
-    fn into_response(self) -> Response<Self::Body>;
-}
-
-impl<B> IntoResponse for Response<B> {
-    type Body = B;
-    fn into_response(self) -> Self {
-        self
-    }
-}
-
-impl<B> IntoResponse for http::Response<B> {
-    type Body = B;
-    fn into_response(self) -> Response<B> {
-        self.into()
-    }
-}
-
-/// Status, version, fields, extensions and content, and whether it [switches](Response::upgrade) the connection. A
-/// server sends in the version that it speaks with the client, whatever the response says.
-impl<B> From<http::Response<B>> for Response<B> {
-    fn from(theirs: http::Response<B>) -> Self {
-        let (parts, body) = theirs.into_parts();
-        let mut response = Self::from_stream(body).with_status(parts.status);
-        response.extensions = parts.extensions;
-        if let Some(received) = response.extensions.remove::<Received>() {
-            let Received { sent, redirects, collect_max, save_max } = received;
-            (response.redirects, response.collect_max) = (redirects, collect_max);
-            response.save_max = save_max;
-            response.sent = Some(Arc::try_unwrap(sent).unwrap_or_else(|sent| (*sent).clone()));
-        }
-        response.upgrade =
-            response.extensions.remove::<UpgradeExtension>().and_then(|upgrade| upgrade.take());
-        if let Some(hook) = response.extensions.remove::<SentExtension>() {
-            response.hook = hook.take();
-        }
-        if !parts.headers.is_empty() {
-            from_map(&parts.headers, response.fields_mut());
-        }
-        if parts.version != response.version() {
-            response.head.get_or_insert_with(Recycle::new).set_version(parts.version);
-        }
-        response
-    }
-}
-
-impl IntoResponse for StatusCode {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        Response::from_status(self)
-    }
-}
-
-impl IntoResponse for &'static str {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        Response::from_text(self)
-    }
-}
-
-impl IntoResponse for String {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        Response::from_text(self)
-    }
-}
-
-impl IntoResponse for Bytes {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        Response::from_bytes(self)
-    }
-}
-
-/// 204.
-impl IntoResponse for () {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        Response::from_status(StatusCode::NO_CONTENT)
-    }
-}
-
-impl<T, E> IntoResponse for Result<T, E>
-where
-    T: IntoResponse,
-    E: IntoResponse<Body = T::Body>,
-{
-    type Body = T::Body;
-    fn into_response(self) -> Response<T::Body> {
-        match self {
-            Ok(value) => value.into_response(),
-            Err(error) => error.into_response(),
-        }
-    }
-}
-
-/// A handler may pass errors on by `?`; their text stays here. The answer says whose fault it was:
-///
-/// - of the content of the request that the handler answers: 413 if it was too large, 408 if it stalled
-///   or came too slowly, else 400;
-/// - of a server that the handler asked by a [`Client`](crate::Client): 504 if a deadline of that
-///   exchange passed (name, connection, TLS, head, content, or everything), else 502;
-/// - of this machine, which has no more open files or local ports: 503;
-/// - of the handler itself, such as a URL that is none, a field value with CR LF in it, or content of
-///   its own that failed: 500.
-///
-/// Where the handler sends its request's content on and that fails, or keeps the exchange waiting for it
-/// until a deadline, it is answered as the first.
-impl IntoResponse for crate::Error {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        Response::from_status(self.answer())
-    }
-}
-
-/// Status, version, fields, extensions and content, and whether it [switches](Response::upgrade) the connection; of
-/// a received response its [`Timings`] and its [`ConnectionInfo`] too, as extensions. Made a [`Response`] again, it has its URL, history and limits as before.
-impl From<Response> for http::Response<Body> {
-    fn from(mut response: Response) -> Self {
-        let mut theirs = Self::new(Body::empty());
-        *theirs.status_mut() = response.status();
-        *theirs.version_mut() = response.version();
-        if let Some(connection) = response.connection() {
-            theirs.extensions_mut().insert(response.timings());
-            theirs.extensions_mut().insert(connection);
-        }
-        theirs.extensions_mut().extend(std::mem::take(&mut response.extensions));
-        if let Some(sender) = response.upgrade.take() {
-            theirs.extensions_mut().insert(UpgradeExtension::new(sender));
-        }
-        if !response.hook.is_none() {
-            let hook = std::mem::take(&mut response.hook);
-            theirs.extensions_mut().insert(SentExtension::new(hook));
-        }
-        if let Some(sent) = response.sent.take() {
-            let (redirects, collect_max) = (response.redirects, response.collect_max);
-            let (save_max, sent) = (response.save_max, Arc::new(sent));
-            theirs.extensions_mut().insert(Received { sent, redirects, collect_max, save_max });
-        }
-        *theirs.headers_mut() = into_map(response.fields());
-        if let Some(content_type) = response.content_type() {
-            let value = http::HeaderValue::from_static(content_type);
-            theirs.headers_mut().entry(http::header::CONTENT_TYPE).or_insert(value);
-        }
-        *theirs.body_mut() = response.into_body();
-        theirs
     }
 }

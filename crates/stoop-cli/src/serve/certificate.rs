@@ -1,4 +1,4 @@
-//! The certificate: of files, or one that is made for this machine.
+//! The server's certificate: read from files, or made for this machine.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! The settings of a file, and those of the command line before them.
+//! The settings of `stoop serve`: those of a file, overridden by those of the command line.
 
 use std::path::{Path, PathBuf};
 

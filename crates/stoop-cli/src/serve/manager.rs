@@ -1,4 +1,4 @@
-//! The service manager (systemd): sockets that it opened, and what it is told.
+//! The service manager (systemd): takes the sockets that it opened, and tells it the states of the service.
 
 use std::os::fd::OwnedFd;
 

@@ -1,8 +1,7 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
-//! [`args`] are the options as typed, [`config`] those of a file; [`app`] is what answers, [`places`] where, and
-//! [`mod@run`] the life of the server, and [`hand_over`] its end in
-//! favour of a new process.
+//! [`args`] are the options as typed, [`config`] those of a file. [`app`] is the application that answers, [`places`]
+//! where it listens, [`mod@run`] the life of the server, and [`hand_over`] its end in favour of a new process.
 
 mod app;
 mod args;

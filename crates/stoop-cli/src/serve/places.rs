@@ -1,4 +1,4 @@
-//! Where the server listens: as typed, and as a person clicks on it.
+//! Where the server listens: the addresses as typed, and the URLs that are printed.
 
 use std::net::{IpAddr, Ipv4Addr};
 

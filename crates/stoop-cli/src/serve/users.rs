@@ -1,4 +1,4 @@
-//! Users and the hashes of their passwords.
+//! Users with the hashes of their passwords, as `htpasswd` writes them.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead};

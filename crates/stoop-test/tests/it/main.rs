@@ -15,6 +15,7 @@
 //! - [`rfc9110`]: the HTTP semantics that a connection has to keep
 //! - [`splitting`]: no value that a caller passes can split a message
 //! - [`tables`]: every decision of the machines, compared with `goldens/`
+//! - [`tunnels`]: a server's end of a tunnel that sends back in capitals what it receives
 //! - [`corpora`]: collections of bad requests of other projects, if they are there
 //! - [`websocket`]: our server, our client and tungstenite over sockets
 //! - [`seeds`]: the fuzz targets, with the inputs that are checked in
@@ -38,4 +39,5 @@ mod seeds;
 mod server;
 mod splitting;
 mod tables;
+mod tunnels;
 mod websocket;

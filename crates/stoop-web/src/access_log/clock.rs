@@ -1,7 +1,12 @@
-//! Dates of lines, each second's made once.
+//! Dates of log lines. Each thread formats a second once.
 
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use httpdate::fmt_http_date;
+
+/// The last second of the year 9999, which is the last that has a date.
+const LAST_SECOND: u64 = 253_402_300_799;
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -21,28 +26,17 @@ thread_local! {
 
 impl Second {
     fn of(unix: u64) -> Self {
-        let (year, month, day) = civil(unix / 86_400);
-        let (hour, minute, second) = (unix / 3_600 % 24, unix / 60 % 60, unix % 60);
-        let name = MONTHS[month as usize - 1];
+        let time = UNIX_EPOCH + Duration::from_secs(unix.min(LAST_SECOND));
+        // `Tue, 10 Oct 2000 13:55:36 GMT`
+        let date = fmt_http_date(time);
+        let (day, name, year, of_day) = (&date[5..7], &date[8..11], &date[12..16], &date[17..25]);
+        let month = 1 + MONTHS.iter().position(|month| *month == name).unwrap_or_default();
         Self {
             unix,
-            common: format!("{day:02}/{name}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000"),
-            rfc3339: format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"),
+            common: format!("{day}/{name}/{year}:{of_day} +0000"),
+            rfc3339: format!("{year}-{month:02}-{day}T{of_day}"),
         }
     }
-}
-
-/// Year, month and day of a day since 1970, by the Gregorian calendar: the years are counted from March, in eras of 400
-/// years, which have 146,097 days each.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let date = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + u64::from(month <= 2), month, date)
 }
 
 fn with_second(time: SystemTime, write: impl FnOnce(&Second, u32)) {
@@ -90,6 +84,7 @@ mod tests {
             (951_868_800, "01/Mar/2000:00:00:00 +0000", "2000-03-01T00:00:00.007Z"),
             (1_704_067_199, "31/Dec/2023:23:59:59 +0000", "2023-12-31T23:59:59.007Z"),
             (4_107_542_400, "01/Mar/2100:00:00:00 +0000", "2100-03-01T00:00:00.007Z"),
+            (300_000_000_000, "31/Dec/9999:23:59:59 +0000", "9999-12-31T23:59:59.007Z"),
         ] {
             let time = UNIX_EPOCH + Duration::from_secs(unix) + Duration::from_millis(7);
             let (mut one, mut other) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What is known of an exchange when its line is written.
+//! [`LogEntry`]: the facts of an exchange that a line of the access log can have.
 
 use std::net::SocketAddr;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What a client sent, so that it stays within its place in a line.
+//! Escapes what a client sent, so that it can neither end its place in a line nor begin another line.
 
 /// Writes text as Apache does since 2.0.46: quotes and backslashes behind a backslash, whitespace as C writes it,
 /// everything else that is not printable ASCII as `\xhh`.

@@ -1,4 +1,4 @@
-//! Lines: Apache's two formats, JSON, and the caller's own.
+//! Formats of lines: Apache's common and combined, JSON, and the caller's own.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The middleware that has each exchange logged.
+//! [`AccessLog`]: the middleware that logs each exchange.
 
 use std::fmt;
 use std::io::Write;

@@ -1,7 +1,7 @@
-//! A line for each exchange, written by a thread of its own.
+//! The access log: a line for each exchange, written by a thread of its own.
 //!
 //! `entry` is what is known of an exchange, `format` makes a line of it, `writer` collects lines and writes them,
-//! `layer` is the middleware around it, `clock` dates.
+//! `layer` is the middleware around it, `clock` formats dates.
 
 mod clock;
 mod entry;

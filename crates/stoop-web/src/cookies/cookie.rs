@@ -1,4 +1,4 @@
-//! One cookie that is set.
+//! [`Cookie`]: a cookie that a response sets, with its attributes.
 
 use std::fmt;
 use std::time::Duration;

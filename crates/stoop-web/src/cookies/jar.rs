@@ -1,4 +1,4 @@
-//! The cookies of a request, and those that its answer sets.
+//! [`Cookies`]: the cookies of a request, and those that its response sets.
 
 use percent_encoding::percent_decode_str;
 use stoop::{Fields, IntoResponse, Response};

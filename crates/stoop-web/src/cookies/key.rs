@@ -1,4 +1,4 @@
-//! The secret of signed and private cookies.
+//! [`CookieKey`]: the secret by which cookies are signed and encrypted.
 
 use std::fmt;
 

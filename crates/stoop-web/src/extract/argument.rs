@@ -1,4 +1,4 @@
-//! What can be an argument of a handler.
+//! [`FromHead`] and [`FromContent`]: the traits of types that can be arguments of a handler.
 
 use std::any::TypeId;
 use std::borrow::Cow;

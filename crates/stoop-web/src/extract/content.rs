@@ -1,4 +1,4 @@
-//! The content of a request, whole.
+//! Arguments that take the whole content of a request.
 
 use std::future::Future;
 

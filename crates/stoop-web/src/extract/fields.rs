@@ -1,4 +1,4 @@
-//! What a request says of itself, as it came.
+//! Arguments that are parts of a request as it came: method, target, fields, addresses, extensions.
 
 use std::net::SocketAddr;
 

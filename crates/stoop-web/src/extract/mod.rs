@@ -1,4 +1,4 @@
-//! From a request to the arguments of a function: what they are is in their types.
+//! Extraction: makes the arguments of a handler's function from a request, as their types say.
 
 mod argument;
 mod arities;

@@ -1,4 +1,4 @@
-//! The parameters of a path.
+//! [`Path`]: the parameters of a path as an argument.
 
 use serde::de::DeserializeOwned;
 use stoop::StatusCode;

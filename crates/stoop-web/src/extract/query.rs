@@ -1,4 +1,4 @@
-//! Queries and forms: names with values, as browsers write them.
+//! [`Query`] and [`Form`]: queries and forms as arguments, decoded as browsers encode them.
 
 use std::borrow::Cow;
 

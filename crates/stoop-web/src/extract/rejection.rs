@@ -1,4 +1,4 @@
-//! What is wrong with a request, as an answer that says all of it.
+//! [`Rejection`]: everything that is wrong with the arguments of a request, and the response that says it.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The state of a service.
+//! [`State`]: the state of a service as an argument.
 
 use stoop::StatusCode;
 

@@ -1,4 +1,4 @@
-//! What is at a path.
+//! What was found at the path of a request.
 
 use std::sync::Arc;
 

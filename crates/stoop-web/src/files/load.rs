@@ -1,4 +1,4 @@
-//! From the path of a request to what is there.
+//! Looks up the path of a request below the directory.
 
 use std::ffi::OsString;
 use std::path::Path;

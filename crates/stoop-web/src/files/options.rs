@@ -1,4 +1,4 @@
-//! The files of a directory, to be described, then served.
+//! [`Files`]: a directory to be described, then served.
 
 use std::collections::HashMap;
 use std::io;

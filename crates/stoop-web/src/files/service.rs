@@ -1,4 +1,4 @@
-//! From a request to the response: what is remembered is answered at once, what is not is looked up first.
+//! Answers a request for a file: at once if what is at its path is remembered, else after a lookup.
 
 use std::future::Future;
 use std::pin::Pin;

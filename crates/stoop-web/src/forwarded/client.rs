@@ -1,4 +1,4 @@
-//! [`ForwardedClient`]: the result.
+//! [`ForwardedClient`]: the client of a request, as trusted proxies describe it.
 
 use std::net::SocketAddr;
 

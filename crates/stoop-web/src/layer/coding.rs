@@ -1,4 +1,4 @@
-//! Which content coding a client would have (RFC 9110 §12.5.3).
+//! Chooses the content coding that a client prefers (RFC 9110 §12.5.3).
 
 use stoop::Fields;
 use stoop::body::ContentCoding;

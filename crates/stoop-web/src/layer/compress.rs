@@ -1,4 +1,4 @@
-//! Responses in a content coding that the client takes.
+//! [`Compress`]: encodes responses in a content coding that the client accepts.
 
 use std::pin::Pin;
 use std::sync::Arc;

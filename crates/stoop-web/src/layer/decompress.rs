@@ -1,4 +1,4 @@
-//! Requests whose content is in a content coding.
+//! [`Decompress`]: decodes the content of requests that is in a content coding.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

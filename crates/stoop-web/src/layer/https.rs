@@ -1,4 +1,4 @@
-//! From http to https.
+//! [`HttpsRedirect`]: redirects requests from http to https.
 
 use stoop::{Answer, Body, IntoResponse, Request, Response, StatusCode};
 

@@ -1,4 +1,4 @@
-//! Believes what proxies say of the client, if they are known.
+//! [`TrustedProxies`]: takes the client from the fields of proxies in trusted networks.
 
 use std::net::IpAddr;
 use std::sync::Arc;

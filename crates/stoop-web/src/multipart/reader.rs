@@ -1,4 +1,4 @@
-//! A form as an argument of a handler, part by part.
+//! [`Multipart`]: a form as an argument of a handler, read part by part.
 
 use std::fmt;
 

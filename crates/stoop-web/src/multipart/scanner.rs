@@ -1,4 +1,4 @@
-//! From bytes to parts, without I/O: what has come goes in, heads and pieces of content come out.
+//! Separates a form into parts, without I/O: bytes go in, heads and pieces of content come out.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem;

@@ -1,4 +1,4 @@
-//! Pages, and nothing.
+//! [`Html`] and [`NoContent`]: a page, and a response without content.
 
 use bytes::Bytes;
 use stoop::{Body, IntoResponse, Response, StatusCode};

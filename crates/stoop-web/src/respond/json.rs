@@ -1,4 +1,4 @@
-//! JSON, both ways.
+//! [`Json`]: JSON as an argument of a handler, and as its response.
 
 use serde::Serialize;
 use stoop::{Body, IntoResponse, Response, StatusCode};

@@ -1,4 +1,4 @@
-//! What handlers return, besides what is a response of `stoop` already.
+//! Types that handlers return, besides those of which `stoop` itself makes a response.
 
 mod html;
 #[cfg(feature = "json")]

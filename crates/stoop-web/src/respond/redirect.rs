@@ -1,4 +1,4 @@
-//! Redirects.
+//! [`Redirect`]: a response that sends the client to another URL.
 
 use stoop::{Body, IntoResponse, Response, StatusCode};
 

@@ -1,4 +1,4 @@
-//! What answers a request once its route is found.
+//! [`Endpoint`]: what answers a request once its route is found.
 
 use stoop::{Answer, Body, Handler, IntoResponse, Request, Response};
 

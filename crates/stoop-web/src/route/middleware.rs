@@ -1,4 +1,4 @@
-//! Functions around endpoints.
+//! [`Middleware`]: functions around endpoints, and [`Next`], the rest of the chain that they call.
 
 use std::future::Future;
 use std::sync::Arc;

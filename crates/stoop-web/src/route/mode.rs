@@ -1,4 +1,4 @@
-//! Whether endpoints, middleware and futures can be sent between threads: one implementation for both.
+//! [`Mode`]: whether endpoints, middleware and futures can be sent between threads. One implementation serves both.
 
 use std::any::Any;
 use std::future::Future;

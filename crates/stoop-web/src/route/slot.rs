@@ -1,4 +1,4 @@
-//! An endpoint, and what is around it.
+//! An endpoint with the middleware around it, as it is called.
 
 use std::sync::Arc;
 

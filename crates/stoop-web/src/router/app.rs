@@ -1,4 +1,4 @@
-//! A router that is built, and answers requests.
+//! [`App`]: a router that was built, and answers requests.
 
 use std::sync::Arc;
 

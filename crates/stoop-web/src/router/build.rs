@@ -1,4 +1,4 @@
-//! From the description of a router to its table: everything is checked, and all that is wrong is told.
+//! Builds a router: checks its whole description, tells everything that is wrong, and makes its tables.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a router.
+//! [`RouterError`]: everything that is wrong with the description of a router.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is answered where no endpoint is.
+//! Responses where no endpoint is for the path, the method or the host.
 
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 

@@ -1,4 +1,4 @@
-//! Which host a request is for.
+//! Patterns of hosts, and which of them a request is for.
 
 /// A host, or all below one: `*.example.com`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The endpoints of one pattern, by method.
+//! [`Route`]: the endpoints of one pattern, by method.
 
 use std::sync::Arc;
 use std::time::Duration;

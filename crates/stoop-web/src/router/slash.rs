@@ -1,4 +1,4 @@
-//! What a slash at the end of a path means.
+//! [`TrailingSlash`]: what a slash at the end of a path means.
 
 /// What becomes of a path that no pattern matches, but that one would match with a slash more or less at its end.
 /// A path that a pattern matches is never changed.

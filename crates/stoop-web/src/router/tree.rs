@@ -1,4 +1,4 @@
-//! The table of one host: from a path to its entry.
+//! The table of one host, which finds the entry of a path.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,4 +1,4 @@
-//! The session of a request, as handlers have it.
+//! [`Session`]: the session of a request as an argument of its handler.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! By what a visitor's session is found again.
+//! [`SessionId`]: what a visitor's cookie has, and the store finds a session by.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Sessions as middleware.
+//! [`Sessions`]: the middleware that loads and saves sessions.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Sessions in this process.
+//! [`MemoryStore`]: a store of sessions in the memory of this process.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::ready;

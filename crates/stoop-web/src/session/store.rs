@@ -1,4 +1,4 @@
-//! Where sessions are kept.
+//! [`SessionStore`]: the interface of what keeps sessions.
 
 use std::collections::BTreeMap;
 use std::future::Future;

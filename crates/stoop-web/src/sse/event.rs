@@ -1,4 +1,4 @@
-//! One event, as it is written.
+//! [`Event`]: one event, and how it is written.
 
 use std::fmt::Write;
 use std::time::Duration;

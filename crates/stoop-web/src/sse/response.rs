@@ -1,4 +1,4 @@
-//! A response that is a stream of events.
+//! [`Sse`]: a response that is a stream of events.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

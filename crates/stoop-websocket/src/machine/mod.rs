@@ -1,6 +1,6 @@
 //! The protocol without I/O (RFC 6455, RFC 7692): bytes in, events out; messages in, bytes out.
 //!
-//! [`Machine`] is for who brings a transport of another kind than tokio's, and for tests;
+//! [`Machine`] is for callers with a transport of another kind than tokio's, and for tests;
 //! [`WebSocket`](crate::WebSocket) drives it over a stream. It has no clock, no socket and no source of randomness.
 //!
 //! ```

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
 use stoop_proto::Fields;
@@ -274,14 +274,15 @@ fn may_pass(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// How long a Retry-After says to wait from `now`: seconds, or a date (RFC 9110 §10.2.3).
+/// How long a Retry-After says to wait from `now`: seconds, or a date (RFC 9110 §10.2.3) in any of the three forms
+/// that a recipient must accept (§5.6.7).
 fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         // What does not fit is longer than any request waits.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let at = UNIX_EPOCH + Duration::from_secs(crate::imf_date::parse(text)?);
+    let at = httpdate::parse_http_date(text).ok()?;
     Some(at.duration_since(now).unwrap_or_default())
 }
 
@@ -294,6 +295,7 @@ fn random() -> u64 {
 mod tests {
     use super::*;
     use crate::error::{ErrorKind, Phase};
+    use std::time::UNIX_EPOCH;
 
     #[test]
     fn the_delay_doubles_and_is_random_within_its_upper_half() {
@@ -315,6 +317,10 @@ mod tests {
             (" 0 ", Some(0)),
             ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
             ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
+            ("Sunday, 06-Nov-94 08:49:41 GMT", Some(4)),
+            ("Sun Nov  6 08:49:42 1994", Some(5)),
+            ("Mon, 06 Nov 1994 08:49:40 GMT", None),
+            ("Sun, 06 Nov 1994 24:49:37 GMT", None),
             ("-1", None),
             ("soon", None),
             ("99999999999", Some(99_999_999_999)),

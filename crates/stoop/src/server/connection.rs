@@ -1,7 +1,7 @@
 //! One connection of a server, whichever version of HTTP it turns out to speak.
 //!
-//! It begins as HTTP/1, which a client that wants HTTP/2 says at once that it does not: by ALPN, or by
-//! its first bytes (RFC 9113 §3.3). What is served stays with the connection, and its driver changes.
+//! It begins as HTTP/1. A client that speaks HTTP/2 says so at once, by ALPN or by its first bytes (RFC 9113
+//! §3.3): the connection then keeps its transport and what it knows of the client, and changes its driver.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,6 @@ use std::time::Duration;
 use stoop_io::{AnyTransport, PeerAddress, Timer, Transport};
 
 use crate::conn::wire::Wire;
-use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core, ServerShared};
@@ -70,14 +69,7 @@ impl<H: Handler> ServerConnection<H> {
         balance: Option<stoop_io::ConnectionSlot>,
         proxy: Option<PeerAddress>,
     ) -> Self {
-        let (wire, drain) = (Wire::new(io), Some(core.control.drain.clone()));
-        let proxy = proxy.map(Box::new);
-        let facts = Arc::new(ConnectionFacts {
-            drain,
-            proxy,
-            #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            tls: None,
-        });
+        let (wire, facts) = (Wire::new(io), core.facts(proxy));
         let parts = ConnectionParts { wire, core, timer, registration, facts, balance };
         Self { driver: Some(VersionDriver::Http1(http1::Http1Driver::new(parts))), extra: None }
     }

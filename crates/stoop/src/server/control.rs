@@ -1,4 +1,4 @@
-//! What the connections of a server have in common: how many there are, and whether to stop.
+//! What all connections of a server share: how many there are, and whether they are to end.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};

@@ -71,7 +71,8 @@ impl ServerShared {
     /// Another core, whose connections these threads serve.
     pub(super) fn core<H: Handler>(&self, handler: H, threads: Threads) -> Arc<Core<H>> {
         let (limits, control) = (self.limits.clone(), self.control.clone());
-        Core::monitored(handler, limits, control, self.versions, self.monitors.core(threads))
+        let monitor = self.monitors.core(threads);
+        Core::monitored(handler, limits, control, self.versions, (monitor, threads))
     }
 }
 
@@ -85,6 +86,9 @@ pub(crate) struct Core<H: Handler> {
     pub(crate) versions: Versions,
     pub(super) futures: FuturePool<H::Future>,
     pub(super) monitor: Arc<Monitor>,
+    /// The facts of connections of which nothing is known but their server. They share them where one thread serves:
+    /// threads that all count in one place would wait for its cache line.
+    plain_facts: Option<Arc<ConnectionFacts>>,
 }
 
 impl<H: Handler> Core<H> {
@@ -95,7 +99,7 @@ impl<H: Handler> Core<H> {
         control: Arc<Control>,
         versions: Versions,
     ) -> Arc<Self> {
-        Self::monitored(handler, limits, control, versions, Monitor::unheard())
+        Self::monitored(handler, limits, control, versions, (Monitor::unheard(), Threads::Many))
     }
 
     fn monitored(
@@ -103,11 +107,31 @@ impl<H: Handler> Core<H> {
         limits: Arc<ServerLimits>,
         control: Arc<Control>,
         versions: Versions,
-        monitor: Arc<Monitor>,
+        (monitor, threads): (Arc<Monitor>, Threads),
     ) -> Arc<Self> {
         let wire_limits = Arc::new(limits.wire.clone());
         let futures = FuturePool::new(monitor.clone());
-        Arc::new(Self { handler, limits, wire_limits, control, versions, futures, monitor })
+        let plain_facts = (threads == Threads::One)
+            .then(|| Arc::new(ConnectionFacts::new(control.drain.clone(), None)));
+        Arc::new(Self {
+            handler,
+            limits,
+            wire_limits,
+            control,
+            versions,
+            futures,
+            monitor,
+            plain_facts,
+        })
+    }
+
+    /// What the requests of a new connection are told of it: of a proxy at the other end of the socket, if there is
+    /// one.
+    pub(super) fn facts(&self, proxy: Option<PeerAddress>) -> Arc<ConnectionFacts> {
+        match (&self.plain_facts, proxy) {
+            (Some(shared), None) => shared.clone(),
+            (_, proxy) => Arc::new(ConnectionFacts::new(self.control.drain.clone(), proxy)),
+        }
     }
 }
 

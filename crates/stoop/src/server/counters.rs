@@ -1,4 +1,4 @@
-//! Counts of what the connections of a server come to.
+//! Counters of a server: connections, requests, responses, and the limits and faults that ended them.
 //!
 //! Each core counts for itself, and the counts are added up when they are asked for. Where only one thread counts, an
 //! addition is a load and a store; where connections move between threads, it is one atomic addition.

@@ -1,4 +1,4 @@
-//! What a server tells of its connections, and the functions that it tells.
+//! [`ServingEvent`]: what a server tells its observers of its connections.
 
 use std::fmt;
 use std::io;

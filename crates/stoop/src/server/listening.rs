@@ -1,4 +1,4 @@
-//! Listening, and why it may fail.
+//! Opens the listening sockets of a server, and [`ListenError`], why one cannot be opened.
 
 use std::fmt;
 use std::io;

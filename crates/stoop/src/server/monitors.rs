@@ -1,4 +1,4 @@
-//! What the monitors of a server's cores have in common.
+//! [`Monitors`]: what the monitors of all cores share, and the sum of their counts.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What a caller does to learn what happens in a server, and what it says of load.
+//! Methods of [`Server`] by which a caller is told what happens, and exempts requests from load shedding.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

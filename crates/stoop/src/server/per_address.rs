@@ -1,4 +1,4 @@
-//! The connections of each client address, where there is a limit for that.
+//! Counts the connections of each client address, where there is a limit for them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -207,6 +207,18 @@ pub(super) fn limited(change: impl FnOnce(&mut ClientLimits)) -> ClientBuilder {
     Client::builder().limits(limits)
 }
 
+/// A listener whose connections have a receive buffer of 16 KiB, so that a server that reads slowly holds up its client.
+#[cfg(target_os = "linux")]
+pub(super) fn narrow_listener() -> std::net::TcpListener {
+    let listener =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    listener.set_recv_buffer_size(16 * 1024).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    listener.bind(&any.into()).unwrap();
+    listener.listen(1).unwrap();
+    listener.into()
+}
+
 /// A client each of whose connections sends `text` after the first request's head, and ends.
 pub(super) fn answered_once(text: impl AsRef<[u8]>) -> Client {
     let text: Arc<[u8]> = text.as_ref().into();

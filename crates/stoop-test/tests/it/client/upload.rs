@@ -205,13 +205,7 @@ async fn a_server_that_takes_nothing_for_too_long_is_given_up() {
 async fn a_server_that_reads_slowly_is_not_idle_while_it_does() {
     let idle = Duration::from_millis(400);
     let client = limited(|limits| limits.time.send_idle = Some(idle)).build().unwrap();
-    let listener =
-        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    listener.set_recv_buffer_size(16 * 1024).unwrap();
-    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
-    listener.bind(&any.into()).unwrap();
-    listener.listen(1).unwrap();
-    let listener = std::net::TcpListener::from(listener);
+    let listener = super::kit::narrow_listener();
     let port = listener.local_addr().unwrap().port();
     // It reads 16 KiB each 50 ms, 40 times, and then nothing more.
     let server = std::thread::spawn(move || {

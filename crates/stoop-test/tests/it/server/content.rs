@@ -9,7 +9,7 @@ use stoop::{Body, ErrorKind, Request, Response, ServerLimits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
-use super::{GET, connect, connect_with, dial, listen};
+use super::{GET, connect, connect_to_reader, connect_with, dial, listen};
 
 const CHUNKED: &str = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
 const EXPECT: &str = "expect: 100-continue\r\n";
@@ -20,15 +20,7 @@ fn echo(request: Request) -> Response {
 
 #[tokio::test(start_paused = true)]
 async fn content_found_malformed_while_it_is_read_is_400_and_the_handler_is_told() {
-    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-    let mut peer = connect(move |request: Request| {
-        let told = told.clone();
-        async move {
-            let error = request.into_body().bytes(100).await.unwrap_err();
-            told.send(error).unwrap();
-            "not to be sent"
-        }
-    });
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send([CHUNKED, "5\r\nhello\r\n"].concat()).await;
     sleep(Duration::from_secs(1)).await;
     peer.send("zz\r\n").await;

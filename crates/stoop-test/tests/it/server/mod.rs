@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use stoop::{Handler, IntoHandler, Request, Server, ServerHandle, ServerLimits};
+use stoop::{Error, Handler, IntoHandler, Request, Server, ServerHandle, ServerLimits};
 use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 mod bounds;
 mod certificates;
@@ -99,6 +100,37 @@ async fn dial(server: &ServerHandle) -> RawPeer<TcpStream> {
     // Otherwise the kernel keeps small pieces until others are acknowledged, for as long as a paused clock runs on.
     stream.set_nodelay(true).unwrap();
     RawPeer::new(stream)
+}
+
+/// How long a server keeps a connection over which it is sent these bytes and nothing more. The clock is paused once
+/// the server has the connection.
+async fn kept_for(server: &ServerHandle, sent: &[u8]) -> Duration {
+    let mut peer = dial(server).await;
+    peer.send(sent).await;
+    while server.connections() == 0 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    sleep(Duration::from_millis(20)).await;
+    tokio::time::pause();
+    let begin = Instant::now();
+    let _ = peer.rest().await;
+    let elapsed = begin.elapsed();
+    tokio::time::resume();
+    elapsed
+}
+
+/// Connects in memory to a server whose handler reads content and tells why it cannot.
+fn connect_to_reader() -> (RawPeer<DuplexStream>, UnboundedReceiver<Error>) {
+    let (told, tell) = unbounded_channel();
+    let peer = connect(move |request: Request| {
+        let told = told.clone();
+        async move {
+            let error = request.into_body().bytes(100).await.unwrap_err();
+            told.send(error).unwrap();
+            "not to be sent"
+        }
+    });
+    (peer, tell)
 }
 
 /// A handler that answers `hello`.

@@ -7,7 +7,7 @@ use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep};
 
-use super::{GET, connect, has_passed, hello, seconds};
+use super::{GET, connect, connect_to_reader, has_passed, hello, seconds};
 
 /// A handler that reads the whole content and answers its length.
 async fn length(request: Request) -> Result<Response, stoop::Error> {
@@ -186,15 +186,7 @@ async fn the_clock_of_content_stands_still_while_the_handler_does_not_read() {
 
 #[tokio::test(start_paused = true)]
 async fn the_handler_is_told_that_content_is_late() {
-    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-    let mut peer = connect(move |request: Request| {
-        let told = told.clone();
-        async move {
-            let error = request.into_body().bytes(100).await.unwrap_err();
-            told.send(error).unwrap();
-            "not to be sent"
-        }
-    });
+    let (mut peer, mut tell) = connect_to_reader();
     peer.send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 20\r\n\r\nxx").await;
     assert_eq!(peer.response().await.unwrap().status, 408);
     assert_eq!(tell.recv().await.unwrap().kind(), stoop::ErrorKind::SlowBody);

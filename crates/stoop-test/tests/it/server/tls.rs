@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::observed::EventLog;
-use super::{GET, dial};
+use super::{GET, dial, kept_for};
 
 /// A self-signed certificate for `localhost`, and its key.
 fn certificate() -> (String, String) {
@@ -119,22 +119,11 @@ async fn an_idle_connection_is_closed_with_a_close_notify() {
     server.close().await;
 }
 
-/// The clock is paused once the socket is connected.
 #[tokio::test]
 async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
     for sent in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"] {
         let (server, _) = listen_tls(ServerLimits::default(), |_: Request| "hello");
-        let mut peer = dial(&server).await;
-        peer.send(sent).await;
-        while server.connections() == 0 {
-            sleep(Duration::from_millis(1)).await;
-        }
-        sleep(Duration::from_millis(20)).await;
-        tokio::time::pause();
-        let begin = Instant::now();
-        let _ = peer.rest().await;
-        let elapsed = begin.elapsed();
-        tokio::time::resume();
+        let elapsed = kept_for(&server, sent).await;
         assert!(elapsed > Duration::from_secs(9), "{elapsed:?}");
         assert!(elapsed < Duration::from_millis(10_400), "{elapsed:?}");
         server.close().await;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use stoop::{Body, Request, Response, Server, ServerLimits};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
 
 use super::{GET, connect, dial, listen};
+use crate::tunnels::shout;
 
 const UPGRADE: &str = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n";
 const CONNECT: &str = "CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n";
@@ -17,16 +17,7 @@ fn switch(request: Request) -> Response {
         "CONNECT" => Response::tunnel(),
         _ => Response::upgrade("echo").unwrap(),
     };
-    tokio::spawn(async move {
-        let Ok(upgraded) = switched.await else { return };
-        let mut stream = stoop::rt::stream(upgraded);
-        let mut some = [0; 1024];
-        while let Ok(n @ 1..) = stream.read(&mut some).await {
-            stream.write_all(&some[..n].to_ascii_uppercase()).await.unwrap();
-        }
-        stream.write_all(b" bye").await.unwrap();
-        stream.shutdown().await.unwrap();
-    });
+    tokio::spawn(shout(switched));
     response
 }
 

@@ -1,4 +1,4 @@
-//! Why names with values are no value of a type.
+//! [`ValueError`]: why names with values cannot be made a type.
 
 use std::fmt;
 

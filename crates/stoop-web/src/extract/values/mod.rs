@@ -4,6 +4,46 @@
 //! that can; a name that is missing is noted, and the type is read once more with that name. What was made is then
 //! thrown away, and all that was noted is told.
 
+/// The methods of a `Deserializer` for types that are other types with a name: a structure is read as a map, a tuple
+/// structure as a tuple, a unit structure as nothing, and a structure of one value as that value.
+macro_rules! named_types {
+    () => {
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, ValueError> {
+            self.deserialize_map(visitor)
+        }
+
+        fn deserialize_tuple_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            length: usize,
+            visitor: V,
+        ) -> Result<V::Value, ValueError> {
+            self.deserialize_tuple(length, visitor)
+        }
+
+        fn deserialize_unit_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, ValueError> {
+            self.deserialize_unit(visitor)
+        }
+
+        fn deserialize_newtype_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, ValueError> {
+            visitor.visit_newtype_struct(self)
+        }
+    };
+}
+
 mod error;
 mod pairs;
 mod scalar;

@@ -1,4 +1,4 @@
-//! All names with their values.
+//! [`Pairs`]: the deserializer of all names with their values.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -64,6 +64,8 @@ macro_rules! single {
 impl<'de> Deserializer<'de> for Pairs<'_> {
     type Error = ValueError;
 
+    named_types! {}
+
     single! {
         deserialize_bool deserialize_char deserialize_str deserialize_string
         deserialize_bytes deserialize_byte_buf deserialize_identifier
@@ -89,15 +91,6 @@ impl<'de> Deserializer<'de> for Pairs<'_> {
         visitor.visit_map(Members { of: &self, names: &names, missing: self.missing, value: None })
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        self.deserialize_map(visitor)
-    }
-
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_seq(Elements { left: self.pairs, of: &self })
     }
@@ -108,23 +101,6 @@ impl<'de> Deserializer<'de> for Pairs<'_> {
         visitor: V,
     ) -> Result<V::Value, ValueError> {
         self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -141,14 +117,6 @@ impl<'de> Deserializer<'de> for Pairs<'_> {
         visitor: V,
     ) -> Result<V::Value, ValueError> {
         self.single(|value| value.deserialize_enum(name, variants, visitor))
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_unit()
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -241,6 +209,8 @@ macro_rules! element {
 impl<'de> Deserializer<'de> for Element<'_> {
     type Error = ValueError;
 
+    named_types! {}
+
     element! {
         deserialize_any deserialize_bool deserialize_char deserialize_str deserialize_string
         deserialize_bytes deserialize_byte_buf deserialize_identifier deserialize_ignored_any
@@ -258,14 +228,6 @@ impl<'de> Deserializer<'de> for Element<'_> {
         Values { values: Some(self.pair), ..self.value }.deserialize_tuple(length, visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_newtype_struct(self)
-    }
-
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -273,31 +235,5 @@ impl<'de> Deserializer<'de> for Element<'_> {
         visitor: V,
     ) -> Result<V::Value, ValueError> {
         self.value.deserialize_enum(name, variants, visitor)
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        self.value.deserialize_struct(name, fields, visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        length: usize,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        self.deserialize_tuple(length, visitor)
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        self.value.deserialize_unit_struct(name, visitor)
     }
 }

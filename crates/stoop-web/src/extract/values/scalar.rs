@@ -1,4 +1,4 @@
-//! One name with its values.
+//! [`Values`]: the deserializer of one name with its values.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -67,6 +67,8 @@ impl<'de> Deserializer<'de> for Values<'_> {
         visitor.visit_str(self.one())
     }
 
+    named_types! {}
+
     whole_numbers! {
         deserialize_i8 visit_i8 i8
         deserialize_i16 visit_i16 i16
@@ -119,22 +121,6 @@ impl<'de> Deserializer<'de> for Values<'_> {
         visitor.visit_unit()
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_unit()
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_newtype_struct(self)
-    }
-
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_seq(Each(self))
     }
@@ -147,25 +133,7 @@ impl<'de> Deserializer<'de> for Values<'_> {
         visitor.visit_seq(Each(self))
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value, ValueError> {
-        visitor.visit_seq(Each(self))
-    }
-
     fn deserialize_map<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
-        self.structure()
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, ValueError> {
         self.structure()
     }
 

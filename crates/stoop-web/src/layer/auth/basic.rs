@@ -1,4 +1,4 @@
-//! Names and passwords of the scheme Basic (RFC 7617).
+//! [`BasicAuth`]: names and passwords of the scheme Basic (RFC 7617).
 
 use std::sync::Arc;
 

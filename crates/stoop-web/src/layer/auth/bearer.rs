@@ -1,4 +1,4 @@
-//! Tokens of the scheme Bearer (RFC 6750).
+//! [`BearerAuth`]: tokens of the scheme Bearer (RFC 6750).
 
 use std::sync::Arc;
 

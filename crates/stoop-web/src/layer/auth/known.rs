@@ -1,4 +1,4 @@
-//! Credentials that a slow check has let in, for a time.
+//! A cache of credentials that a slow check has accepted, for a time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

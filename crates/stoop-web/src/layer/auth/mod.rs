@@ -1,4 +1,4 @@
-//! Who asks: credentials of the schemes Basic (RFC 7617) and Bearer (RFC 6750).
+//! Authentication by the schemes Basic (RFC 7617) and Bearer (RFC 6750).
 
 mod basic;
 mod bearer;

@@ -7,8 +7,8 @@ use stoop_io::{AnyTransport, LivenessCheck, PeerAddress, Transport, is_public, n
 use stoop_proto::Violation;
 use url::{Position, Url};
 
-use super::RequestRun;
 use super::repeat::Tries;
+use super::run::RequestRun;
 #[cfg(feature = "proxy")]
 use crate::client::connect::address_of;
 use crate::client::connect::private_address;

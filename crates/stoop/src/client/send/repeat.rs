@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stoop_io::now;
 
-use super::RequestRun;
+use super::run::RequestRun;
 use crate::body::Body;
 use crate::client::outgoing::Outgoing;
 use crate::error::{Error, ErrorKind, Phase};

@@ -1,8 +1,8 @@
 //! A connection that speaks HTTP/1: reads requests, runs handlers, writes responses.
 //!
-//! A round answers what can be answered and reads up to one event. When neither moves, everything
-//! is sent in one call and the nearest is waited for: bytes, room to send, a handler, a deadline.
-//! Handlers are polled right here: no task and no channel per request.
+//! A round answers what can be answered and reads up to one event. When neither makes progress, everything
+//! is sent in one call, and the connection waits for what comes first: bytes, room to send, a handler, a
+//! deadline. Handlers are polled in the task of their connection: a request takes no task and no channel.
 //!
 //! `receive` is the reading half of a round, `answer` the other; `ending` is how a connection ends,
 //! `timeouts` the limits of every wait, `refusing` what is answered where one has passed.

@@ -1,4 +1,4 @@
-//! ExpiredWait a connection waits for, and for how long: every wait that a client causes ends.
+//! What a connection waits for, and for how long: every wait that a client causes ends.
 //!
 //! The connection has deadlines of its own. Those of its exchanges are counted in ticks: a look at
 //! all of them once a second costs less than a timer for each.

@@ -1,4 +1,4 @@
-//! What reading the front of a connection comes to, in both versions.
+//! The result of parsing the front of a connection, in both versions of the header.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! [`ProxyProtocol`]: who is believed.
+//! [`ProxyProtocol`]: which peers are believed to be proxies, and what becomes of others.
 
 use stoop_io::PeerAddress;
 

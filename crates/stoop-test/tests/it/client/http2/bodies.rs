@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use stoop::{Body, Client, ErrorKind, Phase, Request, Response, Versions};
+use stoop::{Body, ErrorKind, Phase, Request};
 use stoop_test::frames::data;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
 use super::super::kit::{fetch, ok, read, settle};
-use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2};
+use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, tunnels_to};
 use crate::client::kit::{accepted, counts};
 
 /// The response is complete, and the request never will be.
@@ -42,19 +42,10 @@ async fn an_upload_that_never_completes_ends_after_its_response() {
 /// Bytes that were written to a tunnel are sent though the tunnel is dropped.
 #[tokio::test]
 async fn bytes_written_before_a_tunnel_is_dropped_arrive() {
-    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
-        let (response, switched) = Response::tunnel();
-        let told = told.clone();
-        tokio::spawn(async move {
-            let mut stream = stoop::rt::stream(switched.await.unwrap());
-            let mut all = Vec::new();
-            let read = stream.read_to_end(&mut all).await.map_err(|error| error.kind());
-            told.send((read, all)).unwrap();
-        });
-        response
+    let (client, mut tell) = tunnels_to(|mut stream| async move {
+        let mut all = Vec::new();
+        (stream.read_to_end(&mut all).await.map_err(|error| error.kind()), all)
     });
-    let client = client.build().unwrap();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
     let mut stream = stoop::rt::stream(accepted(client.switch(request).await));
     stream.write_all(b"last words").await.unwrap();

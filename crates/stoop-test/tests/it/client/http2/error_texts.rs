@@ -1,28 +1,12 @@
 //! Texts of errors: the code by its name in RFC 9113 §7, and the debug data of the server's GOAWAY.
 
-use std::sync::Arc;
-
 use stoop_test::frames::{flag, frame, go_away, kind, rst_stream};
 
-use super::kit::{FrameServer, over_http2, send_post};
+use super::kit::{answered_by, send_post};
 
 /// The text of the error of a POST that is answered by these frames.
 async fn error_text(answer: Vec<u8>) -> String {
-    let answer: Arc<[u8]> = answer.into();
-    let client = over_http2(
-        |limits| limits.refusals_max = 0,
-        move |peer| {
-            let answer = answer.clone();
-            async move {
-                let mut frames = FrameServer::accept(peer, &[]).await;
-                assert_eq!(frames.next_request().await, 1);
-                frames.peer.send(&answer).await;
-                frames.peer.shutdown().await;
-                while frames.next_stream_frame().await != "gone" {}
-            }
-        },
-    );
-    send_post(&client).await.unwrap_err().to_string()
+    send_post(&answered_by(answer)).await.unwrap_err().to_string()
 }
 
 #[tokio::test(start_paused = true)]

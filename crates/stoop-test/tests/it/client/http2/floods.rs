@@ -6,7 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop::{ErrorKind, Phase};
+use stoop::{Client, ErrorKind, Phase};
 use stoop_proto::h2::Fault;
 use stoop_proto::{Limits, Rate};
 use stoop_test::frames::{
@@ -75,22 +75,13 @@ async fn frames_that_bring_nothing_are_taken_until_there_are_too_many() {
     for (name, begin, wire, answers) in ways {
         let (tell, mut told) = mpsc::unbounded_channel();
         let script: Arc<(Vec<u8>, Vec<u8>)> = (begin, wire).into();
-        let client = over_http2(
-            |_| {},
-            move |peer| {
-                let (script, tell) = (script.clone(), tell.clone());
-                async move {
-                    let number = peer.number;
-                    let mut frames = FrameServer::accept(peer, &[]).await;
-                    if number > 0 {
-                        return frames.serve().await;
-                    }
-                    assert_eq!(frames.next_request().await, 1);
-                    frames.peer.send(&script.0).await;
-                    tell.send(flood(&mut frames, &script.1).await).unwrap();
-                }
-            },
-        );
+        let client = first_scripted(move |mut frames| {
+            let (script, tell) = (script.clone(), tell.clone());
+            async move {
+                frames.peer.send(&script.0).await;
+                tell.send(flood(&mut frames, &script.1).await).unwrap();
+            }
+        });
         let outcome = fetch(&client).await;
         let (sent, said) = timeout(SOON, told.recv()).await.unwrap().unwrap();
         match name {
@@ -181,16 +172,24 @@ async fn send_until_closed(frames: &mut FrameServer, more: &[u8]) -> (usize, Str
     (sent, "nothing".to_owned())
 }
 
-/// The outcomes of two requests: the first connection follows `script` once there is a request, and others
-/// serve.
+/// The outcomes of two requests of a client whose first connection is [scripted](first_scripted).
 async fn with_script<F>(
     script: impl Fn(FrameServer) -> F + Send + Sync + 'static,
 ) -> (FetchOutcome, FetchOutcome)
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let client = first_scripted(script);
+    (fetch(&client).await, fetch(&client).await)
+}
+
+/// A client whose first connection follows `script` once there is a request. Others serve.
+fn first_scripted<F>(script: impl Fn(FrameServer) -> F + Send + Sync + 'static) -> Client
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let script = Arc::new(script);
-    let client = over_http2(
+    over_http2(
         |_| {},
         move |peer: ScriptedServer| {
             let script = script.clone();
@@ -204,8 +203,7 @@ where
                 script(frames).await;
             }
         },
-    );
-    (fetch(&client).await, fetch(&client).await)
+    )
 }
 
 /// The "continuation flood" of 2024: a field block is bounded in bytes and in frames.
@@ -243,30 +241,21 @@ async fn a_small_block_does_not_become_a_large_head() {
     let large: Arc<[u8]> = bomb(3, 100).into();
     let monstrous: Arc<[u8]> = bomb(7, 16_000).into();
     let insert: Arc<[u8]> = frame(kind::HEADERS, flag::WHOLE, 1, &insert).into();
-    let client = over_http2(
-        |_| {},
-        move |peer| {
-            let (insert, large, monstrous) = (insert.clone(), large.clone(), monstrous.clone());
-            async move {
-                let number = peer.number;
-                let mut frames = FrameServer::accept(peer, &[]).await;
-                if number > 0 {
-                    return frames.serve().await;
-                }
-                assert_eq!(frames.next_request().await, 1);
-                frames.peer.send(&insert).await;
-                assert_eq!(frames.next_request().await, 3);
-                frames.peer.send(&large).await;
-                assert_eq!(frames.next_stream_frame().await, "RST_STREAM 3 ENHANCE_YOUR_CALM");
-                assert_eq!(frames.next_request().await, 5);
-                frames.send(&[ok_frames(5)]).await;
-                assert_eq!(frames.next_request().await, 7);
-                frames.peer.send(&monstrous).await;
-                let last = frames.next_stream_frame().await;
-                assert!(last.starts_with("GOAWAY 0 ENHANCE_YOUR_CALM: "), "{last}");
-            }
-        },
-    );
+    let client = first_scripted(move |mut frames| {
+        let (insert, large, monstrous) = (insert.clone(), large.clone(), monstrous.clone());
+        async move {
+            frames.peer.send(&insert).await;
+            assert_eq!(frames.next_request().await, 3);
+            frames.peer.send(&large).await;
+            assert_eq!(frames.next_stream_frame().await, "RST_STREAM 3 ENHANCE_YOUR_CALM");
+            assert_eq!(frames.next_request().await, 5);
+            frames.send(&[ok_frames(5)]).await;
+            assert_eq!(frames.next_request().await, 7);
+            frames.peer.send(&monstrous).await;
+            let last = frames.next_stream_frame().await;
+            assert!(last.starts_with("GOAWAY 0 ENHANCE_YOUR_CALM: "), "{last}");
+        }
+    });
     let failed = Err((ErrorKind::H2Protocol, Phase::Wait));
     assert_eq!(fetch(&client).await, Ok((200, String::new())));
     assert_eq!(fetch(&client).await, failed);

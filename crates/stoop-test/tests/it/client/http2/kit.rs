@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::sync::Arc;
 
-use stoop::{Client, ClientBuilder, ClientLimits, Error, Response, Versions};
+use stoop::rt::UpgradedStream;
+use stoop::{Client, ClientBuilder, ClientLimits, Error, Request, Response, Versions};
 use stoop_test::frames::{
     FrameReader, HEADER_BYTES, PREFACE, flag, headers, settings, settings_ack,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::super::kit::{self, ScriptedServer, limited, scripted_by};
 
@@ -106,6 +108,46 @@ where
 {
     let builder: ClientBuilder = limited(change).versions(Versions::Http2);
     scripted_by(builder, script)
+}
+
+/// A client over HTTP/2 whose servers answer the first request by these frames, and close the connection. Nothing is
+/// sent again.
+pub(super) fn answered_by(answer: Vec<u8>) -> Client {
+    let answer: Arc<[u8]> = answer.into();
+    over_http2(
+        |limits| limits.refusals_max = 0,
+        move |peer| {
+            let answer = answer.clone();
+            async move {
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                assert_eq!(frames.next_request().await, 1);
+                frames.peer.send(&answer).await;
+                frames.peer.shutdown().await;
+                while frames.next_stream_frame().await != "gone" {}
+            }
+        },
+    )
+}
+
+/// A client over HTTP/2 of our own server, which answers everything by a tunnel with `script` at its end. The channel
+/// has what that returned.
+pub(super) fn tunnels_to<F>(
+    script: impl Fn(UpgradedStream) -> F + Clone + Send + Sync + 'static,
+) -> (Client, UnboundedReceiver<F::Output>)
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let (told, tell) = unbounded_channel();
+    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
+        let (response, switched) = Response::tunnel();
+        let (told, script) = (told.clone(), script.clone());
+        tokio::spawn(async move {
+            let outcome = script(stoop::rt::stream(switched.await.unwrap())).await;
+            let _ = told.send(outcome);
+        });
+        response
+    });
+    (client.build().unwrap(), tell)
 }
 
 /// Sends a POST, which is repeated only if the server did not process it.

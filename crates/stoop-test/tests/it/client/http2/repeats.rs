@@ -9,7 +9,7 @@ use stoop_test::frames::{flag, frame, go_away, headers, kind, rst_stream};
 use tokio::time::sleep;
 
 use super::super::kit::{fetch, kind_and_phase, ok, read, settle};
-use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
+use super::kit::{FrameServer, NO_SETTINGS, answered_by, ok_frames, over_http2, send_post};
 use crate::client::kit::counts;
 
 #[tokio::test]
@@ -28,21 +28,7 @@ async fn unprocessed_requests_are_told_apart() {
         (headers(1, flag::WHOLE, &[(":status", "1x")]), ErrorKind::H2Protocol, false),
         (Vec::new(), ErrorKind::ClosedEarly, false),
     ] {
-        let answer: Arc<[u8]> = answer.into();
-        let client = over_http2(
-            |limits| limits.refusals_max = 0,
-            move |peer| {
-                let answer = answer.clone();
-                async move {
-                    let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
-                    frames.next_request().await;
-                    frames.peer.send(&answer).await;
-                    frames.peer.shutdown().await;
-                    while frames.next_stream_frame().await != "gone" {}
-                }
-            },
-        );
-        let error = send_post(&client).await.unwrap_err();
+        let error = send_post(&answered_by(answer)).await.unwrap_err();
         assert_eq!(error.is_unprocessed(), unprocessed, "{error}");
         assert_eq!(kind_and_phase(error), (kind, Phase::Wait));
     }

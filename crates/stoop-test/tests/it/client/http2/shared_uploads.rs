@@ -215,13 +215,7 @@ async fn uploads_to_a_server_that_reads_slowly_are_not_idle_while_it_does() {
     let idle = Duration::from_millis(400);
     let builder = limited(|limits| limits.time.send_idle = Some(idle));
     let client = builder.versions(stoop::Versions::Http2).build().unwrap();
-    let listener =
-        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    listener.set_recv_buffer_size(16 * 1024).unwrap();
-    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
-    listener.bind(&any.into()).unwrap();
-    listener.listen(1).unwrap();
-    let listener = std::net::TcpListener::from(listener);
+    let listener = crate::client::kit::narrow_listener();
     let url = format!("http://127.0.0.1:{}/", listener.local_addr().unwrap().port());
     // It reads 16 KiB each 50 ms, 40 times, and then nothing more.
     let server = std::thread::spawn(move || {

@@ -7,7 +7,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::sleep;
 
 use super::super::kit::kind_and_phase;
+use super::kit::tunnels_to;
 use crate::client::kit::{accepted, counts, declined};
+use crate::tunnels::shout;
 
 /// A handler that opens a tunnel if it is asked to, and sends everything back in capitals.
 fn switch(request: Request) -> Response {
@@ -16,16 +18,7 @@ fn switch(request: Request) -> Response {
         (_, Some("shout")) => Response::upgrade("shout").unwrap(),
         _ => return Response::from_text(request.path().to_owned()),
     };
-    tokio::spawn(async move {
-        let Ok(upgraded) = switched.await else { return };
-        let mut stream = stoop::rt::stream(upgraded);
-        let mut some = [0; 1024];
-        while let Ok(n @ 1..) = stream.read(&mut some).await {
-            stream.write_all(&some[..n].to_ascii_uppercase()).await.unwrap();
-        }
-        stream.write_all(b" bye").await.unwrap();
-        stream.shutdown().await.unwrap();
-    });
+    tokio::spawn(shout(switched));
     response
 }
 
@@ -98,17 +91,9 @@ async fn an_extended_connect_that_the_server_does_not_allow_is_not_sent() {
 
 #[tokio::test]
 async fn a_tunnel_that_is_dropped_ends_at_the_other_end() {
-    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
-        let (response, switched) = Response::tunnel();
-        let told = told.clone();
-        tokio::spawn(async move {
-            let mut stream = stoop::rt::stream(switched.await.unwrap());
-            told.send(stream.read(&mut [0; 9]).await.map_err(|error| error.kind())).unwrap();
-        });
-        response
+    let (client, mut tell) = tunnels_to(|mut stream| async move {
+        stream.read(&mut [0; 9]).await.map_err(|error| error.kind())
     });
-    let client = client.build().unwrap();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
     drop(accepted(client.switch(request).await));
     assert_eq!(tell.recv().await.unwrap(), Ok(0));
@@ -119,20 +104,11 @@ async fn a_tunnel_that_is_dropped_ends_at_the_other_end() {
 /// One half of a tunnel may end long before the other.
 #[tokio::test(start_paused = true)]
 async fn a_tunnel_that_the_server_has_half_closed_is_still_written() {
-    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::builder().versions(Versions::Http2).handler(move |_: Request| {
-        let (response, switched) = Response::tunnel();
-        let told = told.clone();
-        tokio::spawn(async move {
-            let mut stream = stoop::rt::stream(switched.await.unwrap());
-            stream.shutdown().await.unwrap();
-            let mut all = String::new();
-            let read = stream.read_to_string(&mut all).await.map_err(|error| error.kind());
-            told.send((read, all)).unwrap();
-        });
-        response
+    let (client, mut tell) = tunnels_to(|mut stream| async move {
+        stream.shutdown().await.unwrap();
+        let mut all = String::new();
+        (stream.read_to_string(&mut all).await.map_err(|error| error.kind()), all)
     });
-    let client = client.build().unwrap();
     let request = Request::connect("http://proxy/", "a.test:80").unwrap();
     let mut stream = stoop::rt::stream(accepted(client.switch(request).await));
     assert_eq!(stream.read(&mut [0; 9]).await.unwrap(), 0);

@@ -1,0 +1,81 @@
+//! Reading all content, as one buffer or piece by piece.
+
+use std::future::poll_fn;
+
+use bytes::{Bytes, BytesMut};
+
+use super::{Body, Kind};
+use crate::error::{Error, ErrorKind, Phase};
+
+impl Body {
+    /// The next piece of content; `None` at its end.
+    ///
+    /// # Errors
+    /// Those of the connection, the framing and the deadlines. The content is incomplete then.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        poll_fn(|cx| self.poll_chunk(cx)).await.transpose()
+    }
+
+    /// All content, if it is at most `max` bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BodyTooLarge`] beyond `max`, and those of [`Body::chunk`]. A handler that passes the
+    /// former on answers 502 if this is a response's content and 413 else: a stream is taken for the
+    /// request's, decoded or watched.
+    pub async fn bytes(mut self, max: usize) -> Result<Bytes, Error> {
+        let is_response = self.is_response();
+        let too_large = || {
+            let error = Error::new(ErrorKind::BodyTooLarge, Phase::Receive);
+            let error = error.with_detail(format_args!("more than {max} bytes"));
+            if is_response { error } else { error.of_request() }
+        };
+        // What is announced as too large is not asked for.
+        if self.len().is_some_and(|length| length > max as u64) {
+            return Err(too_large());
+        }
+        let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
+        if first.len() > max {
+            return Err(too_large());
+        }
+        let Some(second) = self.chunk().await? else { return Ok(first) };
+        let mut all = BytesMut::from(first);
+        let mut next = Some(second);
+        while let Some(piece) = next {
+            if all.len() + piece.len() > max {
+                return Err(too_large());
+            }
+            all.extend_from_slice(&piece);
+            next = self.chunk().await?;
+        }
+        Ok(all.freeze())
+    }
+
+    /// Shows all content to `look`, piece by piece, without making buffers of it. Returns how many
+    /// bytes there were.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn for_each(&mut self, mut look: impl FnMut(&[u8])) -> Result<u64, Error> {
+        let mut total = 0;
+        let mut count = |piece: &[u8]| {
+            total += piece.len() as u64;
+            look(piece);
+        };
+        if let Kind::Response(exchange) = &mut self.0 {
+            poll_fn(|cx| exchange.poll_all(cx, &mut count)).await?;
+            return Ok(total);
+        }
+        while let Some(piece) = poll_fn(|cx| self.poll_chunk(cx)).await.transpose()? {
+            count(&piece);
+        }
+        Ok(total)
+    }
+
+    /// Reads and throws away all content. Returns how many bytes there were.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn discard(&mut self) -> Result<u64, Error> {
+        self.for_each(|_| {}).await
+    }
+}
