@@ -1,8 +1,6 @@
 //! An application that is replaced while it runs.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stoop::{Answer, Body, Handler, IntoHandler, Request, Response};
 use stoop_web::{App, AppHandler, Mode, Shared};
@@ -12,40 +10,45 @@ use stoop_web::{App, AppHandler, Mode, Shared};
 pub(super) struct Swap(Arc<Current>);
 
 struct Current {
-    /// How many applications there were: each worker compares it with that of its own.
-    generation: AtomicU64,
     app: Mutex<App>,
+    /// The copy of each worker, made at its first request.
+    copies: Mutex<Vec<WorkerCopy>>,
 }
+
+type WorkerCopy = Arc<Mutex<Option<AppHandler>>>;
 
 impl Swap {
     pub(super) fn new(app: App) -> Self {
-        Self(Arc::new(Current { generation: AtomicU64::new(0), app: Mutex::new(app) }))
+        Self(Arc::new(Current { app: Mutex::new(app), copies: Mutex::default() }))
     }
 
-    /// Requests from now on are answered by `app`; those that run are not disturbed.
+    /// Requests from now on are answered by `app`; those that run are not disturbed. The caller's thread drops the
+    /// copies of idle workers too, with the files that they hold open.
     pub(super) fn replace(&self, app: App) {
-        *self.0.app.lock().unwrap_or_else(PoisonError::into_inner) = app;
-        self.0.generation.fetch_add(1, Ordering::Release);
+        let old = std::mem::replace(&mut *locked(&self.0.app), app);
+        for copy in &*locked(&self.0.copies) {
+            let old = locked(copy).take();
+            drop(old);
+        }
+        drop(old);
     }
 
     /// What answers on one worker.
     pub(super) fn handler(&self) -> SwapHandler {
-        let (generation, handler) = self.current();
-        SwapHandler { swap: self.clone(), own: RefCell::new((generation, handler)) }
+        let own = WorkerCopy::default();
+        locked(&self.0.copies).push(own.clone());
+        SwapHandler { swap: self.clone(), own }
     }
+}
 
-    fn current(&self) -> (u64, AppHandler) {
-        // A replacement between the two is made again at the next request.
-        let generation = self.0.generation.load(Ordering::Acquire);
-        let app = self.0.app.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        (generation, app.into_handler())
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The application on one worker.
 pub(super) struct SwapHandler {
     swap: Swap,
-    own: RefCell<(u64, AppHandler)>,
+    own: WorkerCopy,
 }
 
 impl Handler for SwapHandler {
@@ -54,12 +57,10 @@ impl Handler for SwapHandler {
     type Future = <Shared as Mode>::Future;
 
     fn call(&self, request: Request) -> Answer<Self::Future, Body> {
-        if self.swap.0.generation.load(Ordering::Acquire) != self.own.borrow().0 {
-            let current = self.swap.current();
-            drop(self.own.replace(current));
-        }
-        let handler = self.own.borrow();
-        handler.1.call(request)
+        let mut own = locked(&self.own);
+        // A replacement takes the copy out while this worker is at no request.
+        let handler = own.get_or_insert_with(|| locked(&self.swap.0.app).clone().into_handler());
+        handler.call(request)
     }
 }
 

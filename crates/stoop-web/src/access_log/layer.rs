@@ -18,7 +18,7 @@ use crate::route::mode::Mode;
 /// No core waits for the writer: lines are queued, 1 MiB for each core at most, and written by a thread of the log's
 /// own, at least once a second. Beyond that they are dropped, and [counted](LogHandle::dropped_lines). Lines of several
 /// cores are not in the order of their times. The log ends when it and its handles are dropped: what is queued is then
-/// written.
+/// written by its thread, which a program that ends waits for by [`LogHandle::flush`] before.
 ///
 /// | format | a line |
 /// |---|---|

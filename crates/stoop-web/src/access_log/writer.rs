@@ -170,7 +170,7 @@ impl LogShared {
 /// The owner of the thread: the last one to be dropped ends it.
 pub(super) struct LogOwner {
     pub(super) shared: Arc<LogShared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl LogOwner {
@@ -179,19 +179,16 @@ impl LogOwner {
         let work = shared.clone();
         let named = thread::Builder::new().name("stoop-access-log".to_owned());
         let thread = named.spawn(move || work.run()).ok();
-        Self { shared, thread: Mutex::new(thread) }
+        Self { shared, thread }
     }
 }
 
 impl Drop for LogOwner {
+    /// The thread writes what is queued and ends. It is not waited for: a writer may stand still, as a pipe that is not
+    /// read does, and the last owner may be dropped on a core.
     fn drop(&mut self) {
         self.shared.progress().is_over = true;
         self.shared.changed.notify_all();
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A writer that panics has ended the thread: there is nothing to write with.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -211,19 +208,11 @@ impl LogHandle {
     /// and so does not belong in a handler.
     pub fn flush(&self) {
         let shared = &self.0.shared;
-        let has_ended = |thread: &JoinHandle<()>| thread.is_finished();
         let mut progress = shared.progress();
         // The pass that runs may have been at a queue already.
         let pass = progress.begun + 1;
         while progress.ended < pass && !progress.is_gone {
-            if self
-                .0
-                .thread
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .as_ref()
-                .is_none_or(has_ended)
-            {
+            if self.0.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                 return;
             }
             progress.is_wanted = true;

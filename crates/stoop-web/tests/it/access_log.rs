@@ -1,7 +1,9 @@
 //! Lines of the access log, over both versions.
 
 use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use stoop::{Client, Server, Versions};
 use stoop_web::{AccessLog, LogHandle, Router, get};
@@ -99,7 +101,47 @@ async fn the_writer_is_replaced_and_the_end_writes_what_is_queued() {
         tokio::task::yield_now().await;
         handle.flush();
     }
-    // The last owner waits for the thread.
     drop(handle);
     assert_eq!((old.text(), new.text()), ("/?q\n".to_owned(), "/?q\n".to_owned()));
+}
+
+/// A writer that stands still until it is told to go on, as a pipe that is not read does.
+struct StandsStill {
+    begun: Sender<()>,
+    goes_on: Receiver<()>,
+    written: Lines,
+}
+
+impl Write for StandsStill {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.send(()).unwrap();
+        let _ = self.goes_on.recv();
+        self.written.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_last_owner_does_not_wait_for_a_writer_that_stands_still_and_its_line_is_written() {
+    let ((begun, has_begun), (go_on, goes_on)) = (channel(), channel());
+    let written = Lines::default();
+    let log =
+        AccessLog::custom(StandsStill { begun, goes_on, written: written.clone() }, |_, line| {
+            line.extend_from_slice(b"a line");
+        });
+    ask(log.clone(), Versions::Http1).await;
+    has_begun.recv_timeout(Duration::from_secs(10)).unwrap();
+    // It would wait for ever.
+    drop(log);
+    assert_eq!(written.text(), "");
+    go_on.send(()).unwrap();
+    let waits = async {
+        while written.text().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), waits).await.unwrap();
+    assert_eq!(written.text(), "a line\n");
 }
