@@ -103,3 +103,46 @@ async fn the_writer_is_replaced_and_the_end_writes_what_is_queued() {
     drop(handle);
     assert_eq!((old.text(), new.text()), ("/?q\n".to_owned(), "/?q\n".to_owned()));
 }
+
+/// A writer of a full disk.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_fails_is_counted_and_the_log_goes_on() {
+    let lines = Lines::default();
+    let log = AccessLog::custom(Full, |entry, line| {
+        line.extend_from_slice(entry.target().as_bytes());
+    });
+    let handle = log.handle();
+    ask(log.clone(), Versions::Http1).await;
+    handle.flush();
+    assert_eq!((handle.write_failures(), handle.dropped_lines()), (1, 0));
+    handle.replace(lines.clone());
+    ask(log, Versions::Http2).await;
+    handle.flush();
+    assert_eq!((lines.text().as_str(), handle.write_failures()), ("/?q\n", 1));
+}
+
+#[tokio::test]
+async fn a_line_in_the_common_format_ends_with_the_length() {
+    for (versions, version) in [(Versions::Http1, "HTTP/1.1"), (Versions::Http2, "HTTP/2.0")] {
+        let lines = Lines::default();
+        let log = AccessLog::common(lines.clone());
+        let handle = log.handle();
+        ask(log, versions).await;
+        handle.flush();
+        let text = lines.text();
+        assert!(text.starts_with("127.0.0.1 - - ["), "{text}");
+        let end = format!("+0000] \"GET /?q {version}\" 200 5\n");
+        assert!(text.ends_with(&end), "{text}");
+    }
+}
