@@ -3,8 +3,9 @@
 
 use std::time::Instant;
 
-use stoop::{Answer, Body, Response, SentResponse};
+use stoop::{Answer, Body, Response, SentResponse, StatusCode};
 
+use crate::late::is_late;
 use crate::route::mode::{Mode, map};
 
 /// The time now, of the clock that the runtime has: tests may pause it.
@@ -17,12 +18,45 @@ pub(crate) fn millis(from: Instant, to: Instant) -> f64 {
     to.saturating_duration_since(from).as_micros() as f64 / 1_000.0
 }
 
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// Its response was sent, or given up.
+    Sent(SentResponse),
+    /// Its handler panicked, which the server answers by 500.
+    Panicked,
+    /// Its handler took longer than the router allows, which answers 503 in its place.
+    Late,
+    /// Its handler was dropped before it answered: the client left, or the server did not wait any longer.
+    Dropped,
+}
+
+impl End {
+    /// The status that was sent, as far as it is known.
+    pub(crate) fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::Sent(sent) => sent.status(),
+            Self::Panicked => Some(StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Late => Some(StatusCode::SERVICE_UNAVAILABLE),
+            Self::Dropped => None,
+        }
+    }
+
+    /// What is known of the response, if the handler had one.
+    pub(crate) fn sent(&self) -> Option<SentResponse> {
+        match self {
+            Self::Sent(sent) => Some(*sent),
+            Self::Panicked | Self::Late | Self::Dropped => None,
+        }
+    }
+}
+
 /// What is to be told of one exchange.
 pub(crate) trait Watch: Send + 'static {
     /// The handler has answered.
     fn responded(&mut self, response: &Response);
-    /// The exchange is over: `None` if the handler was dropped before it answered.
-    fn ended(&mut self, sent: Option<SentResponse>);
+    /// The exchange is over.
+    fn ended(&mut self, end: End);
 }
 
 /// A watch that is told of the end however the exchange ends.
@@ -31,24 +65,28 @@ struct Watched<W: Watch>(Option<W>);
 impl<W: Watch> Drop for Watched<W> {
     fn drop(&mut self) {
         if let Some(mut watch) = self.0.take() {
-            watch.ended(None);
+            watch.ended(match () {
+                () if std::thread::panicking() => End::Panicked,
+                () if is_late() => End::Late,
+                () => End::Dropped,
+            });
         }
     }
 }
 
-/// Has `watch` told of what becomes of an answer.
+/// Has `watch` told of what becomes of an answer, and of a panic while it is made.
 pub(crate) fn watch<M: Mode>(
-    answer: Answer<M::Future, Body>,
     watch: impl Watch,
+    answer: impl FnOnce() -> Answer<M::Future, Body>,
 ) -> Answer<M::Future, Body> {
     let mut watched = Watched(Some(watch));
-    map::<M>(answer, move |response| {
+    map::<M>(answer(), move |response| {
         if let Some(watch) = &mut watched.0 {
             watch.responded(&response);
         }
         response.on_sent(move |sent| {
             if let Some(mut watch) = watched.0.take() {
-                watch.ended(Some(sent));
+                watch.ended(End::Sent(sent));
             }
         })
     })

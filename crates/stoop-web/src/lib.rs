@@ -166,6 +166,7 @@ mod extract;
 mod files;
 mod forwarded;
 pub mod guide;
+mod late;
 mod layer;
 mod limit;
 #[cfg(feature = "multipart")]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use stoop::{CutShort, Method, Request, Response, SentResponse, StatusCode, Version};
 
-use crate::exchange::{millis, now};
+use crate::exchange::{End, millis, now};
 
 /// Bytes of the request's target, and of each field, that an entry keeps: what is longer is cut. Heads may be larger by
 /// far, and one client could fill the queue.
@@ -81,10 +81,11 @@ impl LogEntry {
         }
     }
 
-    pub(super) fn end(&mut self, sent: Option<SentResponse>) {
-        self.ended = sent.map_or_else(now, |sent| sent.ended_at());
+    pub(super) fn end(&mut self, end: End) {
+        self.sent = end.sent();
+        self.ended = self.sent.map_or_else(now, |sent| sent.ended_at());
         self.ended_at = SystemTime::now();
-        self.sent = sent;
+        self.status = end.status().or(self.status);
     }
 
     pub(super) fn into_text(self) -> Vec<u8> {
@@ -150,9 +151,10 @@ impl LogEntry {
     }
 
     /// The status that was sent, or else that of the handler's response; `None` if its handler was dropped before it
-    /// answered, because the client had left.
+    /// answered, because the client had left. A handler that panicked has 500, and one that took longer than the
+    /// router's [limit](crate::Router::time_limit) 503.
     pub fn status(&self) -> Option<StatusCode> {
-        self.sent.and_then(|sent| sent.status()).or(self.status)
+        self.status
     }
 
     /// Bytes of content that were sent.

@@ -4,12 +4,12 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-use stoop::{Answer, Body, Request, Response, SentResponse};
+use stoop::{Answer, Body, Request, Response};
 
 use super::entry::LogEntry;
 use super::format::LogFormat;
 use super::writer::{LogHandle, LogOwner, LogShared, QUEUE_BYTES_MAX, Writer};
-use crate::exchange::{Watch, watch};
+use crate::exchange::{End, Watch, watch};
 use crate::route::middleware::{Middleware, Next};
 use crate::route::mode::Mode;
 
@@ -139,9 +139,9 @@ impl Watch for Pending {
         }
     }
 
-    fn ended(&mut self, sent: Option<SentResponse>) {
+    fn ended(&mut self, end: End) {
         if let Some(mut entry) = self.entry.take() {
-            entry.end(sent);
+            entry.end(end);
             self.log.put(entry);
         }
     }
@@ -151,6 +151,6 @@ impl<M: Mode> Middleware<M> for AccessLog {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let log = self.0.shared.clone();
         let entry = Some(LogEntry::of(&request, log.buffer()));
-        watch::<M>(next.answer(request), Pending { entry, log })
+        watch::<M>(Pending { entry, log }, || next.answer(request))
     }
 }
