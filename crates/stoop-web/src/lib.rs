@@ -77,8 +77,9 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], on a router or on a route. What blocks runs in a
-//! [`BlockingPool`].
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], [`Sight`], on a
+//! router or on a route. What blocks runs in a [`BlockingPool`]. [`Sight`] counts by route, and shows the figures to
+//! Prometheus and, by [`StatusPage`], in a browser.
 //!
 //! # Files
 //!
@@ -145,6 +146,8 @@
 //! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |
 //! | entries of a directory in its listing | as given | left out, with a note | [`Files::listing`] |
 //! | lines of a log that wait for its writer | 1 MiB of each core | they are counted | [`AccessLog::queue_bytes_max`] |
+//! | routes that are counted on their own | 1,000 of each core | they are counted as `other` | |
+//! | slow exchanges that are kept | 16 of each core, for five minutes | the slowest stay | |
 //! | elements of Forwarded | 64 | 400 | |
 //! | parameters of a pattern | 12 | the router is not built | |
 
@@ -177,6 +180,7 @@ mod router;
 #[cfg(feature = "sessions")]
 mod session;
 mod shards;
+mod sight;
 mod sse;
 
 pub use accept::preferred;
@@ -214,6 +218,7 @@ pub use session::{
     MemoryStore, Session, SessionError, SessionId, SessionRecord, SessionStore, Sessions,
     StoreFuture,
 };
+pub use sight::{Sight, StatusPage};
 pub use sse::{Event, EventSender, LastEventId, Sse};
 
 /// The README's examples are compiled with the documentation's.
