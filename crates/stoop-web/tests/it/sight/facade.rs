@@ -96,8 +96,7 @@ fn told(sight: &Sight) -> BTreeMap<String, f64> {
             super::within(all_ended(sight)).await;
         });
     });
-    let figures = figures.0.lock().unwrap().clone();
-    figures
+    figures.0.lock().unwrap().clone()
 }
 
 #[test]
