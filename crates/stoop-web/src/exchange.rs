@@ -4,8 +4,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use stoop::{Answer, Body, Response, SentResponse};
+use stoop::{Answer, Body, Response, SentResponse, StatusCode};
 
+use crate::late::is_late;
 use crate::route::mode::{Mode, map};
 
 /// The time now, of the clock that the runtime has: tests may pause it.
@@ -18,14 +19,45 @@ pub(crate) fn millis(from: Instant, to: Instant) -> f64 {
     to.saturating_duration_since(from).as_micros() as f64 / 1_000.0
 }
 
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// Its response was sent, or given up.
+    Sent(SentResponse),
+    /// Its handler panicked, which the server answers by 500.
+    Panicked,
+    /// Its handler took longer than the router allows, which answers 503 in its place.
+    Late,
+    /// Its handler was dropped before it answered: the client left, or the server did not wait any longer.
+    Dropped,
+}
+
+impl End {
+    /// The status that was sent, as far as it is known.
+    pub(crate) fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::Sent(sent) => sent.status(),
+            Self::Panicked => Some(StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Late => Some(StatusCode::SERVICE_UNAVAILABLE),
+            Self::Dropped => None,
+        }
+    }
+
+    /// What is known of the response, if the handler had one.
+    pub(crate) fn sent(&self) -> Option<SentResponse> {
+        match self {
+            Self::Sent(sent) => Some(*sent),
+            Self::Panicked | Self::Late | Self::Dropped => None,
+        }
+    }
+}
+
 /// What is to be told of one exchange.
 pub(crate) trait Watch: Send + 'static {
     /// The handler has answered.
     fn responded(&mut self, response: &Response);
-    /// The exchange is over: `None` if the handler was dropped before it answered.
-    fn ended(&mut self, sent: Option<SentResponse>);
-    /// The handler has panicked, which the server answers by 500.
-    fn panicked(&mut self);
+    /// The exchange is over.
+    fn ended(&mut self, end: End);
 }
 
 /// A watch that is told of the end however the exchange ends.
@@ -34,28 +66,29 @@ struct Watched<W: Watch>(Option<W>);
 impl<W: Watch> Drop for Watched<W> {
     fn drop(&mut self) {
         let Some(mut watch) = self.0.take() else { return };
+        let end = match () {
+            () if std::thread::panicking() => End::Panicked,
+            () if is_late() => End::Late,
+            () => End::Dropped,
+        };
         // What is told may be the caller's code: a panic in it ends here, as it does where a response was sent.
-        let _ = catch_unwind(AssertUnwindSafe(|| match std::thread::panicking() {
-            // It is dropped with what the panic unwinds: the call of the handler, or its future.
-            true => watch.panicked(),
-            false => watch.ended(None),
-        }));
+        let _ = catch_unwind(AssertUnwindSafe(|| watch.ended(end)));
     }
 }
 
-/// Has `watch` told of what becomes of the answer that `call` gives.
+/// Has `watch` told of what becomes of an answer, and of a panic while it is made.
 pub(crate) fn watch<M: Mode>(
     watch: impl Watch,
-    call: impl FnOnce() -> Answer<M::Future, Body>,
+    answer: impl FnOnce() -> Answer<M::Future, Body>,
 ) -> Answer<M::Future, Body> {
     let mut watched = Watched(Some(watch));
-    map::<M>(call(), move |response| {
+    map::<M>(answer(), move |response| {
         if let Some(watch) = &mut watched.0 {
             watch.responded(&response);
         }
         response.on_sent(move |sent| {
             if let Some(mut watch) = watched.0.take() {
-                watch.ended(Some(sent));
+                watch.ended(End::Sent(sent));
             }
         })
     })

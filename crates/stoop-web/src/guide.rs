@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`first_service`] | from an empty folder to a JSON API with a test, limits and TLS |
 //! | [`load_balancer`] | the PROXY protocol, Forwarded and its older fields, readiness |
+//! | [`metrics`] | counters and histograms for Prometheus and the façade `metrics`, the status page |
 //! | [`upgrade`] | a new process that takes over the sockets of the old one |
 
 #[doc = include_str!("../docs/first_service.md")]
@@ -16,6 +17,10 @@ pub mod first_service {}
 #[doc = include_str!("../docs/load_balancer.md")]
 #[cfg(feature = "tls")]
 pub mod load_balancer {}
+
+#[doc = include_str!("../docs/metrics.md")]
+#[cfg(feature = "metrics")]
+pub mod metrics {}
 
 #[doc = include_str!("../docs/upgrade.md")]
 #[cfg(feature = "tls")]

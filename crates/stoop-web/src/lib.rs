@@ -77,8 +77,10 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], on a router or on a route. What blocks runs in a
-//! [`BlockingPool`]. With the feature `tracing` there is `TraceRequests`, which has a span for each request.
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], [`Sight`], on a
+//! router or on a route. What blocks runs in a [`BlockingPool`]. [`Sight`] counts by route, and shows the figures to
+//! Prometheus and, by [`StatusPage`], in a browser. With
+//! the feature `tracing` there is `TraceRequests`, which has a span for each request.
 //!
 //! # Files
 //!
@@ -145,6 +147,8 @@
 //! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |
 //! | entries of a directory in its listing | as given | left out, with a note | [`Files::listing`] |
 //! | lines of a log that wait for its writer | 1 MiB of each core | they are counted | [`AccessLog::queue_bytes_max`] |
+//! | routes that are counted on their own | 1,000 of each core | they are counted as `other` | |
+//! | slow exchanges that are kept | 16 of each core, for five minutes | the slowest stay | |
 //! | elements of Forwarded | 64 | 400 | |
 //! | parameters of a pattern | 12 | the router is not built | |
 
@@ -166,6 +170,7 @@ mod extract;
 mod files;
 mod forwarded;
 pub mod guide;
+mod late;
 mod layer;
 mod limit;
 #[cfg(feature = "multipart")]
@@ -176,6 +181,7 @@ mod router;
 #[cfg(feature = "sessions")]
 mod session;
 mod shards;
+mod sight;
 mod sse;
 #[cfg(feature = "tracing")]
 mod trace;
@@ -215,6 +221,7 @@ pub use session::{
     MemoryStore, Session, SessionError, SessionId, SessionRecord, SessionStore, Sessions,
     StoreFuture,
 };
+pub use sight::{Sight, StatusPage};
 pub use sse::{Event, EventSender, LastEventId, Sse};
 #[cfg(feature = "tracing")]
 pub use trace::TraceRequests;

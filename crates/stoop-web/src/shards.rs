@@ -36,6 +36,11 @@ impl<T: Default> Shards<T> {
         lock(&self.0[shard_index()])
     }
 
+    /// A part, by its index below [`SHARDS`].
+    pub(crate) fn at(&self, index: usize) -> MutexGuard<'_, T> {
+        lock(&self.0[index])
+    }
+
     /// All parts, one after the other.
     pub(crate) fn all(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.0.iter().map(lock)

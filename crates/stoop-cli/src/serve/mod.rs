@@ -1,7 +1,8 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
-//! [`args`] are the options as typed, [`config`] those of a file. [`app`] is the application that answers, [`places`]
-//! where it listens, [`mod@run`] the life of the server, and [`hand_over`] its end in favour of a new process.
+//! [`args`] are the options as typed, [`config`] those of a file. [`app`] is the application that answers, [`status`] what
+//! it tells of itself, [`places`] where it listens, [`mod@run`] the life of the server, and [`hand_over`] its end in favour
+//! of a new process.
 
 mod app;
 mod args;
@@ -12,6 +13,7 @@ mod hand_over;
 mod manager;
 mod places;
 mod run;
+mod status;
 mod swap;
 mod users;
 

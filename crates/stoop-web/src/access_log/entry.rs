@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use stoop::{CutShort, Method, Request, Response, SentResponse, StatusCode, Version};
 
-use crate::exchange::{millis, now};
+use crate::exchange::{End, millis, now};
 
 /// Bytes of the request's target, and of each field, that an entry keeps: what is longer is cut. Heads may be larger by
 /// far, and one client could fill the queue.
@@ -81,15 +81,11 @@ impl LogEntry {
         }
     }
 
-    /// Notes that the handler has panicked.
-    pub(super) fn panic(&mut self) {
-        self.status = Some(StatusCode::INTERNAL_SERVER_ERROR);
-    }
-
-    pub(super) fn end(&mut self, sent: Option<SentResponse>) {
-        self.ended = sent.map_or_else(now, |sent| sent.ended_at());
+    pub(super) fn end(&mut self, end: End) {
+        self.sent = end.sent();
+        self.ended = self.sent.map_or_else(now, |sent| sent.ended_at());
         self.ended_at = SystemTime::now();
-        self.sent = sent;
+        self.status = end.status().or(self.status);
     }
 
     pub(super) fn into_text(self) -> Vec<u8> {
@@ -154,10 +150,11 @@ impl LogEntry {
         self.text(&self.trace_parent)
     }
 
-    /// The status that was sent, or else that of the handler's response; 500 if the handler panicked, which the server has
-    /// answered then; `None` if the handler was dropped before it answered, because the client had left.
+    /// The status that was sent, or else that of the handler's response; `None` if its handler was dropped before it
+    /// answered, because the client had left. A handler that panicked has 500, and one that took longer than the
+    /// router's [limit](crate::Router::time_limit) 503.
     pub fn status(&self) -> Option<StatusCode> {
-        self.sent.and_then(|sent| sent.status()).or(self.status)
+        self.status
     }
 
     /// Bytes of content that were sent.

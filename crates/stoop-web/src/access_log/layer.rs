@@ -4,12 +4,12 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-use stoop::{Answer, Body, Request, Response, SentResponse};
+use stoop::{Answer, Body, Request, Response};
 
 use super::entry::LogEntry;
 use super::format::LogFormat;
 use super::writer::{LogHandle, LogOwner, LogShared, QUEUE_BYTES_MAX, Writer};
-use crate::exchange::{Watch, watch};
+use crate::exchange::{End, Watch, watch};
 use crate::route::middleware::{Middleware, Next};
 use crate::route::mode::Mode;
 
@@ -28,7 +28,8 @@ use crate::route::mode::Mode;
 /// | [`custom`](Self::custom) | what a function writes |
 ///
 /// What clients sent is escaped as Apache does it. A client that left before it was answered has status 499 in the first
-/// two, as nginx has it; one whose handler panicked has 500, which the server has answered then.
+/// two, as nginx has it; one whose handler panicked has 500, and one whose handler took longer than the router allows 503,
+/// which is what was answered then.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -71,7 +72,7 @@ impl AccessLog {
     /// |---|---|
     /// | `time` | when the request came, RFC 3339 in UTC with milliseconds |
     /// | `method`, `target`, `host`, `version` | as they came; `HTTP/1.0`, `HTTP/1.1` or `HTTP/2.0` |
-    /// | `status` | a number, 500 if the handler panicked; `null` if the client left before it was answered |
+    /// | `status` | a number; `null` if the client left before it was answered |
     /// | `bytes` | of content that was sent |
     /// | `referer`, `user_agent`, `request_id`, `traceparent` | fields of the request, if they came; X-Request-Id rather of the response |
     /// | `peer` | address and port, over TCP |
@@ -139,18 +140,11 @@ impl Watch for Pending {
         }
     }
 
-    fn ended(&mut self, sent: Option<SentResponse>) {
+    fn ended(&mut self, end: End) {
         if let Some(mut entry) = self.entry.take() {
-            entry.end(sent);
+            entry.end(end);
             self.log.put(entry);
         }
-    }
-
-    fn panicked(&mut self) {
-        if let Some(entry) = &mut self.entry {
-            entry.panic();
-        }
-        self.ended(None);
     }
 }
 

@@ -11,5 +11,6 @@ mod layer;
 mod writer;
 
 pub use entry::LogEntry;
+pub(crate) use escape::put_json;
 pub use layer::AccessLog;
 pub use writer::LogHandle;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use stoop::{Answer, Body, Request, Response};
 
+use crate::late::drop_late;
 use crate::route::endpoint::Endpoint;
 use crate::route::middleware::{Middleware, Next};
 
@@ -133,7 +134,14 @@ macro_rules! mode {
                 late: fn() -> Response,
             ) -> Self::Future {
                 Box::pin(async move {
-                    tokio::time::timeout(limit, future).await.unwrap_or_else(|_| late())
+                    let mut future = future;
+                    match tokio::time::timeout(limit, &mut future).await {
+                        Ok(response) => response,
+                        Err(_) => {
+                            drop_late(future);
+                            late()
+                        }
+                    }
                 })
             }
 

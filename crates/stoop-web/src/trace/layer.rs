@@ -29,8 +29,9 @@ use crate::route::mode::{Mode, map};
 /// | `trace_id`, `span_id`, `parent_span_id`, `trace_flags` | the place in the trace, in hexadecimal digits |
 ///
 /// `error.type` is the status if it is 500 or above; a word of [`CutShort`](stoop::CutShort) if not all of the response was
-/// sent: `client` if the client has left; `dropped` if the handler was dropped before it answered, because the
-/// client had left, or something around it has answered instead; and `panic`. Two events at the level DEBUG are in the
+/// sent, such as `client` if the client has left; `panic`; `timeout` if the handler took longer than the router
+/// allows; and `dropped` if it was dropped before it answered: the client had left, or something around it has answered
+/// instead. Two events at the level DEBUG are in the
 /// span: `responded` when the handler has answered, and `ended`.
 ///
 /// # Traces

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use stoop::{Request, Response, SentResponse, TraceContext, Version};
+use stoop::{Request, Response, TraceContext, Version};
 use tracing::dispatcher::{self, Dispatch};
 use tracing::field::Empty;
 use tracing::subscriber::NoSubscriber;
 use tracing::{Span, debug, info_span};
 
-use crate::exchange::{Watch, now};
+use crate::exchange::{End, Watch, now};
 use crate::forwarded::ForwardedClient;
 use crate::layer::is_secure;
 
@@ -123,16 +123,18 @@ impl Watch for Traced {
         debug!(target: "stoop::server", parent: &self.span, status, "responded");
     }
 
-    fn ended(&mut self, sent: Option<SentResponse>) {
-        let Some(sent) = sent else { return self.end(now(), None, 0, Some("dropped")) };
-        let status = sent.status().map(|status| status.as_u16()).or(self.status);
+    fn ended(&mut self, end: End) {
+        let status = end.status().map(|status| status.as_u16()).or(self.status);
         let code = status.filter(|status| *status >= 500).map(|status| status.to_string());
-        let error = sent.cut_short().map(|why| why.as_str()).or(code.as_deref());
-        self.end(sent.ended_at(), status, sent.content_bytes(), error);
-    }
-
-    fn panicked(&mut self) {
-        self.end(now(), Some(500), 0, Some("panic"));
+        let error = match end {
+            End::Sent(sent) => sent.cut_short().map(|why| why.as_str()).or(code.as_deref()),
+            End::Panicked => Some("panic"),
+            End::Late => Some("timeout"),
+            End::Dropped => Some("dropped"),
+        };
+        let sent = end.sent();
+        let at = sent.map_or_else(now, |sent| sent.ended_at());
+        self.end(at, status, sent.map_or(0, |sent| sent.content_bytes()), error);
     }
 }
 

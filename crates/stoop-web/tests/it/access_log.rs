@@ -145,3 +145,74 @@ async fn the_last_owner_does_not_wait_for_a_writer_that_stands_still_and_its_lin
     tokio::time::timeout(Duration::from_secs(10), waits).await.unwrap();
     assert_eq!(written.text(), "a line\n");
 }
+
+/// A writer of a full disk.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_fails_is_counted_and_the_log_goes_on() {
+    let lines = Lines::default();
+    let log = AccessLog::custom(Full, |entry, line| {
+        line.extend_from_slice(entry.target().as_bytes());
+    });
+    let handle = log.handle();
+    ask(log.clone(), Versions::Http1).await;
+    handle.flush();
+    assert_eq!((handle.write_failures(), handle.dropped_lines()), (1, 0));
+    handle.replace(lines.clone());
+    ask(log, Versions::Http2).await;
+    handle.flush();
+    assert_eq!((lines.text().as_str(), handle.write_failures()), ("/?q\n", 1));
+}
+
+#[tokio::test]
+async fn a_line_in_the_common_format_ends_with_the_length() {
+    for (versions, version) in [(Versions::Http1, "HTTP/1.1"), (Versions::Http2, "HTTP/2.0")] {
+        let lines = Lines::default();
+        let log = AccessLog::common(lines.clone());
+        let handle = log.handle();
+        ask(log, versions).await;
+        handle.flush();
+        let text = lines.text();
+        assert!(text.starts_with("127.0.0.1 - - ["), "{text}");
+        let end = format!("+0000] \"GET /?q {version}\" 200 5\n");
+        assert!(text.ends_with(&end), "{text}");
+    }
+}
+
+/// The server answers a panic by 500, and the router a handler that is late by 503: neither client has left.
+#[tokio::test]
+async fn a_handler_that_panics_or_is_late_has_the_status_that_its_client_gets() {
+    fn panics() -> &'static str {
+        panic!("on purpose")
+    }
+    for versions in [Versions::Http1, Versions::Http2] {
+        let lines = Lines::default();
+        let log = AccessLog::common(lines.clone());
+        let handle = log.handle();
+        let late = get(std::future::pending::<()>).time_limit(Duration::from_millis(1));
+        let router = Router::new().route("/panics", get(panics)).route("/late", late);
+        let server = Server::listen("127.0.0.1:0").unwrap();
+        let server = server.run_here(router.layer(log).build().unwrap()).unwrap();
+        let client = Client::builder().versions(versions).build().unwrap();
+        for path in ["/panics", "/late"] {
+            let url = format!("{}{path}", server.endpoint());
+            client.get(url).await.unwrap().text().await.unwrap();
+        }
+        drop(client);
+        server.close().await;
+        handle.flush();
+        let text = lines.text();
+        let statuses: Vec<_> = text.lines().filter_map(|line| line.split('"').nth(2)).collect();
+        assert_eq!(statuses, [" 500 -", " 503 -"], "{text}");
+    }
+}

@@ -16,5 +16,6 @@ mod proxies;
 mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;
+mod sight;
 mod traces;
 mod trailers;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use stoop::{Body, Client, Fields, Response, Server, Versions};
 #[cfg(feature = "compression")]
 use stoop_web::Compress;
-use stoop_web::{AccessLog, Cors, Router, TraceRequests, get};
+use stoop_web::{AccessLog, Cors, Router, Sight, TraceRequests, get};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -27,7 +27,7 @@ fn routers() -> Vec<(&'static str, Router)> {
     let router = || Router::new().route("/", get(checked));
     let limit = Duration::from_secs(5);
     let all = router().time_limit(limit).layer(Cors::any_origin()).layer(TraceRequests::new());
-    let all = all.layer(AccessLog::json(io::sink()));
+    let all = all.layer(AccessLog::json(io::sink())).layer(Sight::new());
     #[cfg(feature = "compression")]
     let all = all.layer(Compress::new());
     vec![
@@ -39,6 +39,7 @@ fn routers() -> Vec<(&'static str, Router)> {
         ),
         ("cors", router().layer(Cors::any_origin())),
         ("spans", router().layer(TraceRequests::new())),
+        ("figures", router().layer(Sight::new())),
         ("a log", router().layer(AccessLog::json(io::sink()))),
         #[cfg(feature = "compression")]
         ("compression", router().layer(Compress::new())),

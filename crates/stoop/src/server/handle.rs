@@ -147,6 +147,23 @@ impl ServerHandle {
         self.monitors.stats(self.connections())
     }
 
+    /// A function that gives what [`stats`](Self::stats) does, also once the handle has gone elsewhere or the server has
+    /// stopped: for what shows these figures as long as the program runs.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// let server = stoop::Server::listen("127.0.0.1:0")?.run_here(|_: stoop::Request| "hello")?;
+    /// let stats = server.stats_source();
+    /// # server.close().await;
+    /// drop(server);
+    /// assert_eq!(stats().open, 0);
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn stats_source(&self) -> impl Fn() -> ServerStats + Clone + Send + Sync + 'static {
+        let (control, monitors) = (self.control.clone(), self.monitors.clone());
+        move || monitors.stats(control.connections())
+    }
+
     /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says
     /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
     /// connections that were.

@@ -5,6 +5,7 @@ mod clients;
 mod documented;
 mod life;
 mod refusals;
+mod status;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
