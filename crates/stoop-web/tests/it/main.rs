@@ -15,3 +15,4 @@ mod proxies;
 mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;
+mod spellings;
