@@ -98,11 +98,12 @@ impl Session {
         (state.is_changed, state.is_renewed) = (true, true);
     }
 
-    /// Forgets everything, in the store too, and takes the cookie away: the visitor logs out.
+    /// Forgets everything, in the store too, and takes the cookie away: the visitor logs out. Values that are kept after
+    /// that begin another session, with an id of its own.
     pub fn end(&self) {
         let mut state = self.state();
         state.record.clear();
-        state.is_changed = true;
+        (state.is_changed, state.is_renewed) = (true, true);
     }
 
     /// Whether there is no value in it.

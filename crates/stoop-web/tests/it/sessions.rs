@@ -72,6 +72,33 @@ async fn an_id_that_is_not_known_is_never_taken_over() {
     assert_eq!(send(&client, "GET", "/", &forged).await.text().await.unwrap(), "");
 }
 
+/// An id that another has given the visitor is not that of the session which begins in place of theirs.
+#[tokio::test]
+async fn what_begins_after_an_end_has_another_id() {
+    let log_in = post(|session: Session| {
+        session.end();
+        session.insert("user", "ada")
+    });
+    let router = Router::new()
+        .route("/in", log_in)
+        .route("/visit", post(|session: Session| session.insert("cart", "full")))
+        .route("/", get(|session: Session| format!("{:?}", session.get::<String>("user"))))
+        .route("/cart", get(|session: Session| format!("{:?}", session.get::<String>("cart"))));
+    let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
+    let read = async |target: &str, cookie: &str| {
+        send(&client, "GET", target, cookie).await.text().await.unwrap()
+    };
+    let planted = cookie(&send(&client, "POST", "/visit", "").await);
+    let logged_in = send(&client, "POST", "/in", &planted).await;
+    let user = cookie(&logged_in);
+    assert!(user.starts_with("session=") && user != planted);
+    assert!(!field(&logged_in, "set-cookie").contains("Max-Age"));
+    assert_eq!(read("/", &user).await, "Ok(Some(\"ada\"))");
+    assert_eq!(read("/cart", &user).await, "Ok(None)", "what was there before is forgotten");
+    assert_eq!(read("/", &planted).await, "Ok(None)");
+    assert_eq!(read("/cart", &planted).await, "Ok(None)");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_begins_the_lifetime_anew() {
     let sessions = Sessions::new(MemoryStore::new(10)).lifetime(Duration::from_secs(60));
