@@ -11,7 +11,7 @@ mod cors;
 mod decompress;
 mod https;
 mod proxies;
-mod vary;
+pub(crate) mod vary;
 
 #[cfg(feature = "auth")]
 pub use auth::{BasicAuth, BearerAuth, User, same_secret};
