@@ -160,6 +160,8 @@ mod access_log;
 mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
+#[cfg(any(feature = "compression", feature = "files"))]
+mod etag;
 mod exchange;
 mod extract;
 #[cfg(feature = "files")]
