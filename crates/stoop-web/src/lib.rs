@@ -77,7 +77,8 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], on a router or on a route. What blocks runs in a
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`StrictTransport`], [`TrustedProxies`],
+//! [`AccessLog`], on a router or on a route. What blocks runs in a
 //! [`BlockingPool`].
 //!
 //! # Files
@@ -196,7 +197,7 @@ pub use forwarded::ForwardedClient;
 pub use layer::{BasicAuth, BearerAuth, User, same_secret};
 #[cfg(feature = "compression")]
 pub use layer::{Compress, Decompress};
-pub use layer::{Cors, HttpsRedirect, TrustedProxies};
+pub use layer::{Cors, HttpsRedirect, StrictTransport, TrustedProxies};
 #[cfg(feature = "multipart")]
 pub use multipart::{Multipart, MultipartError, Part};
 #[cfg(feature = "json")]

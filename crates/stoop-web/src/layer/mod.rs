@@ -9,6 +9,7 @@ mod compress;
 mod cors;
 #[cfg(feature = "compression")]
 mod decompress;
+mod hsts;
 mod https;
 mod proxies;
 pub(crate) mod vary;
@@ -20,5 +21,6 @@ pub use compress::Compress;
 pub use cors::Cors;
 #[cfg(feature = "compression")]
 pub use decompress::Decompress;
+pub use hsts::StrictTransport;
 pub use https::HttpsRedirect;
 pub use proxies::TrustedProxies;

@@ -2,7 +2,8 @@
 
 use stoop::{Client, LocalServer, Request, Versions};
 use stoop_web::{
-    Authority, Extension, ForwardedClient, HttpsRedirect, Peer, Router, TrustedProxies, get,
+    Authority, Extension, ForwardedClient, HttpsRedirect, Peer, Router, StrictTransport,
+    TrustedProxies, get,
 };
 
 use crate::kit::field;
@@ -83,6 +84,39 @@ async fn a_redirect_to_https_goes_by_what_the_proxy_says() {
         let stranger = client(app(), STRANGER, versions);
         let response = ask(&stranger, &secure).await;
         assert_eq!(field(&response, "location"), "https://inner.test/a?b");
+    }
+}
+
+/// RFC 6797 §7.2: what came without TLS must not have the field, whatever a stranger says.
+#[tokio::test]
+async fn https_alone_is_asked_for_where_https_was_spoken() {
+    let own = ([("strict-transport-security", "max-age=1")], "own");
+    let app = || {
+        let strict = StrictTransport::new(std::time::Duration::from_secs(60)).include_subdomains();
+        let router = Router::new().route("/a", get(|| "a")).route("/own", get(move || own));
+        let router = router.layer(TrustedProxies::forwarded(trusted()));
+        router.layer(strict).layer(HttpsRedirect::new())
+    };
+    let [secure, plain] = ["https", "http"].map(|scheme| format!("for=192.0.2.7;proto={scheme}"));
+    for versions in VERSIONS {
+        let strict = async |peer, target: &str, forwarded: &str| {
+            let request = Request::get(&format!("http://inner.test{target}")).unwrap();
+            let request = request.with_field("forwarded", forwarded).unwrap();
+            let response = client(app(), peer, versions).send(request).await.unwrap();
+            let fields = response.fields().all("strict-transport-security");
+            let fields = fields.map(|value| String::from_utf8(value.to_vec()).unwrap());
+            (response.status().as_u16(), fields.collect::<Vec<_>>().join(" | "))
+        };
+        for (peer, target, forwarded, status, value) in [
+            (PROXY, "/a", &secure, 200, "max-age=60; includeSubDomains"),
+            (PROXY, "/none", &secure, 404, "max-age=60; includeSubDomains"),
+            (PROXY, "/own", &secure, 200, "max-age=1"),
+            (PROXY, "/a", &plain, 308, ""),
+            (STRANGER, "/a", &secure, 308, ""),
+        ] {
+            let answer = strict(peer, target, forwarded).await;
+            assert_eq!(answer, (status, value.to_owned()), "{peer} {target} {forwarded}");
+        }
     }
 }
 
