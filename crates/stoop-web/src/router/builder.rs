@@ -204,6 +204,10 @@ impl<M: Mode> Router<M> {
     /// fallback; the layers and the limits of this router are around it. Requests for other hosts, and those without
     /// a Host, find the routes of this router.
     ///
+    /// The host is the one that the request names, which a proxy may have changed: the route is found before any layer
+    /// runs, and so before [`TrustedProxies`](crate::TrustedProxies) reads what host the client has asked for. Have the
+    /// proxy keep it (nginx: `proxy_set_header Host $http_host`).
+    ///
     /// ```
     /// use stoop_web::{Router, get};
     ///

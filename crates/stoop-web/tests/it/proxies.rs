@@ -131,6 +131,21 @@ async fn what_was_told_is_an_extension() {
     assert_eq!(text(&proxied, &fields).await, "Some(10.0.0.2:0) Some(true) None");
 }
 
+/// The host that the client has asked for is known to layers, and those are behind the choice of a router.
+#[tokio::test]
+async fn a_router_is_chosen_by_the_host_that_the_proxy_names() {
+    let of = |name: &'static str| {
+        let show = move |Authority(host): Authority| format!("{name} {host}");
+        Router::new().route("/a", get(show))
+    };
+    let app = of("else").host("inner.test", of("inner")).host("a.test", of("a"));
+    let proxied = client(app.layer(TrustedProxies::forwarded(trusted())), PROXY, Versions::Http1);
+    let told = [("forwarded", "for=192.0.2.7;host=a.test")];
+    assert_eq!(text(&proxied, &told).await, "inner a.test");
+    let kept = [("host", "a.test"), ("forwarded", "for=192.0.2.7;host=a.test")];
+    assert_eq!(text(&proxied, &kept).await, "a a.test");
+}
+
 /// What comes over a Unix socket, or in memory, has no address of its own.
 #[tokio::test]
 async fn a_peer_without_an_address_is_a_proxy_if_it_is_said_so() {
