@@ -77,10 +77,10 @@
 //! # What is around handlers
 //!
 //! [`Middleware`]: an `async fn(Request, Next) -> impl IntoResponse`, or [`Cors`], [`Compress`], [`Decompress`],
-//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`TrustedProxies`], [`AccessLog`], [`Sight`], on a
-//! router or on a route. What blocks runs in a [`BlockingPool`]. [`Sight`] counts by route, and shows the figures to
-//! Prometheus and, by [`StatusPage`], in a browser. With
-//! the feature `tracing` there is `TraceRequests`, which has a span for each request.
+//! [`BasicAuth`], [`BearerAuth`], [`Sessions`], [`HttpsRedirect`], [`StrictTransport`], [`TrustedProxies`],
+//! [`AccessLog`], [`Sight`], on a router or on a route. What blocks runs in a [`BlockingPool`]. [`Sight`] counts by
+//! route, and shows the figures to Prometheus and, by [`StatusPage`], in a browser. With the feature `tracing` there is
+//! `TraceRequests`, which has a span for each request.
 //!
 //! # Files
 //!
@@ -164,6 +164,8 @@ mod access_log;
 mod blocking;
 #[cfg(feature = "cookies")]
 mod cookies;
+#[cfg(any(feature = "compression", feature = "files"))]
+mod etag;
 mod exchange;
 mod extract;
 #[cfg(feature = "files")]
@@ -202,7 +204,7 @@ pub use forwarded::ForwardedClient;
 pub use layer::{BasicAuth, BearerAuth, User, same_secret};
 #[cfg(feature = "compression")]
 pub use layer::{Compress, Decompress};
-pub use layer::{Cors, HttpsRedirect, TrustedProxies};
+pub use layer::{Cors, HttpsRedirect, StrictTransport, TrustedProxies};
 #[cfg(feature = "multipart")]
 pub use multipart::{Multipart, MultipartError, Part};
 #[cfg(feature = "json")]

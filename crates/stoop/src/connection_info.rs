@@ -99,6 +99,15 @@ impl ConnectionInfo {
         self.carried.received
     }
 
+    /// Whether the connection is over TLS; without the features `tls` and `tls-ring` none is. A proxy in front of a server may
+    /// have ended that of the client.
+    pub fn is_secure(&self) -> bool {
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        return self.tls.is_some();
+        #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+        false
+    }
+
     /// What TLS has agreed on, over TLS.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn tls(&self) -> Option<TlsSession> {

@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stoop::Fields;
 
+use crate::etag::{Tag, Tags};
+
 /// What becomes of a conditional GET or HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -81,40 +83,9 @@ fn date(fields: &Fields, name: &str) -> Option<u64> {
     }
 }
 
-/// An entity tag (RFC 9110 §8.8.3), with its quotes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tag<'a> {
-    is_weak: bool,
-    opaque: &'a [u8],
-}
-
 /// Whether a field is `*`, or lists a tag that `is` the one.
 fn names(fields: &Fields, name: &str, is: impl Fn(Tag<'_>) -> bool) -> bool {
     fields.all(name).any(|line| line.trim_ascii() == b"*" || Tags(line).any(&is))
-}
-
-/// The tags of a list. It ends at what is none.
-struct Tags<'a>(&'a [u8]);
-
-impl<'a> Iterator for Tags<'a> {
-    type Item = Tag<'a>;
-
-    /// entity-tag = [ weak ] opaque-tag; weak = %s"W/"; opaque-tag = DQUOTE *etagc DQUOTE (RFC 9110 §8.8.3). A comma may be
-    /// in it.
-    fn next(&mut self) -> Option<Tag<'a>> {
-        let start = self.0.iter().position(|byte| !matches!(byte, b',' | b' ' | b'\t'))?;
-        let rest = &self.0[start..];
-        let (is_weak, rest) = match rest.strip_prefix(b"W/") {
-            Some(rest) => (true, rest),
-            None => (false, rest),
-        };
-        let content = rest.strip_prefix(b"\"")?;
-        let end = content.iter().position(|byte| *byte == b'"')?;
-        let (opaque, behind) = rest.split_at(end + 2);
-        self.0 = behind;
-        let is_separated = matches!(behind.trim_ascii_start().first(), None | Some(b','));
-        is_separated.then_some(Tag { is_weak, opaque })
-    }
 }
 
 #[cfg(test)]

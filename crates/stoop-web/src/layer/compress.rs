@@ -9,6 +9,7 @@ use http_body::Frame;
 use stoop::body::ContentCoding;
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
+use crate::etag::Tags;
 use crate::layer::coding::{Wanted, wanted};
 use crate::layer::vary::add_vary;
 use crate::respond::text::text;
@@ -26,8 +27,10 @@ const PIECE_BYTES: usize = 32 * 1024;
 ///
 /// Encoded are texts, JSON, XML, scripts and what else gets smaller, of 1 KiB or more, or of unknown length; not what has a
 /// Content-Encoding, a Content-Range or a digest, and not where Cache-Control says `no-transform`. A strong ETag
-/// becomes a weak one. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A
-/// client that takes neither a coding nor none (`identity;q=0`) is answered 406.
+/// becomes a weak one: what answers If-None-Match has to compare weakly (RFC 9110 §13.1.2), as
+/// [`Files`](crate::Files) does. A 304 has the ETag that the client holds, and it and a 206 vary as the whole response
+/// does. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A client that takes
+/// neither a coding nor none (`identity;q=0`) is answered 406.
 ///
 /// A page that has a secret in it and repeats what the client sent tells, by its length, what the secret is (BREACH):
 /// leave this away from such routes, or change the secret each time.
@@ -76,16 +79,30 @@ impl Compress {
         self
     }
 
-    fn is_wanted(&self, response: &Response, length: Option<u64>) -> bool {
-        let media_type = response.field("content-type").unwrap_or_default();
-        let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
-        let media_type = String::from_utf8_lossy(media_type.trim_ascii()).to_ascii_lowercase();
-        length.is_none_or(|length| length >= self.bytes_min) && (self.types)(&media_type)
+    /// A response whose content stays as it is, with the fields that a 200 in its place would have.
+    fn unchanged(&self, mut response: Response, asked: &Asked) -> Response {
+        let media_type = media_type(&response);
+        // A 304 need not have a type, and several parts have their own.
+        let is_known = !media_type.is_empty() && media_type != "multipart/byteranges";
+        if !may_vary(&response) || (is_known && !(self.types)(&media_type)) {
+            return response;
+        }
+        add_vary(&mut response, "accept-encoding");
+        let is_held = response.field("etag").is_some_and(|etag| asked.holds_weak(etag));
+        if response.status() == StatusCode::NOT_MODIFIED && is_held {
+            weaken_etag(&mut response);
+        }
+        response
     }
 
-    fn encode(&self, mut response: Response, is_head: bool, wanted: Wanted) -> Response {
+    fn is_wanted(&self, response: &Response, length: Option<u64>) -> bool {
+        length.is_none_or(|length| length >= self.bytes_min) && (self.types)(&media_type(response))
+    }
+
+    fn encode(&self, mut response: Response, asked: &Asked) -> Response {
+        let Asked { is_head, wanted, .. } = *asked;
         if !may_change(&response) {
-            return response;
+            return self.unchanged(response, asked);
         }
         let length = response.body_mut().len();
         if length == Some(0) && !is_head {
@@ -118,6 +135,39 @@ impl Compress {
     }
 }
 
+/// What a request says of the coding of its response.
+struct Asked {
+    is_head: bool,
+    wanted: Wanted,
+    /// The lines of If-None-Match.
+    held: Vec<Vec<u8>>,
+}
+
+impl Asked {
+    /// Whether the client holds what was encoded and had this strong tag before, which is not that of the content as it is.
+    fn holds_weak(&self, etag: &[u8]) -> bool {
+        let tags = self.held.iter().flat_map(|line| Tags(line)).filter(|tag| tag.opaque == etag);
+        let (weak, strong): (Vec<_>, Vec<_>) = tags.partition(|tag| tag.is_weak);
+        // A cache may hold both; it is told of the one that it would get.
+        let is_encoded = self.wanted.coding.is_some() && !self.wanted.prefers_plain;
+        !weak.is_empty() && (strong.is_empty() || is_encoded)
+    }
+}
+
+/// Whether another request could have had the content of a response without content, or of one with a part of it, in a
+/// coding (RFC 9110 §15.3.7, §15.4.5).
+fn may_vary(response: &Response) -> bool {
+    let is_of_whole =
+        matches!(response.status(), StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED);
+    let fields = response.fields();
+    is_of_whole
+        && !AS_IT_IS.iter().any(|name| fields.contains(name))
+        && !fields.lists("cache-control", "no-transform")
+}
+
+/// What says that content must not be encoded, besides a Content-Range.
+const AS_IT_IS: [&str; 4] = ["content-encoding", "content-digest", "repr-digest", "digest"];
+
 /// Whether the content may be changed at all.
 fn may_change(response: &Response) -> bool {
     let status = response.status();
@@ -129,11 +179,17 @@ fn may_change(response: &Response) -> bool {
             | StatusCode::NOT_MODIFIED
     ) && !status.is_informational();
     let fields = response.fields();
-    let is_as_it_is =
-        ["content-encoding", "content-range", "content-digest", "repr-digest", "digest"];
     has_content
-        && !is_as_it_is.iter().any(|name| fields.contains(name))
+        && !fields.contains("content-range")
+        && !AS_IT_IS.iter().any(|name| fields.contains(name))
         && !fields.lists("cache-control", "no-transform")
+}
+
+/// The media type of a response in lower case, without parameters; empty if it has none.
+fn media_type(response: &Response) -> String {
+    let media_type = response.field("content-type").unwrap_or_default();
+    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    String::from_utf8_lossy(media_type.trim_ascii()).to_ascii_lowercase()
 }
 
 /// 406, with Vary, because another client is answered otherwise.
@@ -189,13 +245,17 @@ fn gets_smaller(media_type: &str) -> bool {
 
 impl<M: Mode> Middleware<M> for Compress {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
-        let wanted = wanted(request.fields(), &self.codings);
-        let is_head = request.method() == Method::HEAD;
         if request.method() == Method::CONNECT {
             return next.answer(request);
         }
+        let held = request.fields().all("if-none-match").map(<[u8]>::to_vec);
+        let asked = Asked {
+            is_head: request.method() == Method::HEAD,
+            wanted: wanted(request.fields(), &self.codings),
+            held: held.collect(),
+        };
         let compress = self.clone();
-        map::<M>(next.answer(request), move |response| compress.encode(response, is_head, wanted))
+        map::<M>(next.answer(request), move |response| compress.encode(response, &asked))
     }
 }
 

@@ -10,10 +10,13 @@ use crate::route::mode::Mode;
 
 /// Sends what came without TLS to the same place over https: 308, which keeps method and content.
 ///
-/// Whether it came over TLS is asked of the connection; without the feature `tls` none did. Behind a proxy that ends
+/// Whether it came over TLS is asked of the connection. Behind a proxy that ends
 /// TLS every request comes without, and this would send clients in a circle: there
 /// [`TrustedProxies`](crate::TrustedProxies) belongs around it, and what a proxy says of scheme and host holds. A request without a host, with one that
 /// is malformed, or without a path is answered 400.
+///
+/// A browser's first request comes without TLS still, and may be answered by another:
+/// [`StrictTransport`](crate::StrictTransport) has it use https from then on.
 ///
 /// ```
 /// use stoop_web::{HttpsRedirect, Router, get};
@@ -67,18 +70,10 @@ impl HttpsRedirect {
     }
 }
 
-/// Whether the client has asked over https.
+/// Whether a request came over TLS: by what trusted proxies have told, and else by its connection.
 pub(crate) fn is_secure(request: &Request) -> bool {
-    if let Some(told) = request.extensions().get().and_then(ForwardedClient::is_secure) {
-        return told;
-    }
-    #[cfg(feature = "tls")]
-    return request.connection().is_some_and(|connection| connection.tls().is_some());
-    #[cfg(not(feature = "tls"))]
-    {
-        let _ = request;
-        false
-    }
+    let told = request.extensions().get().and_then(ForwardedClient::is_secure);
+    told.unwrap_or_else(|| request.connection().is_some_and(|connection| connection.is_secure()))
 }
 
 impl<M: Mode> Middleware<M> for HttpsRedirect {

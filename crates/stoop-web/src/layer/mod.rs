@@ -9,9 +9,10 @@ mod compress;
 mod cors;
 #[cfg(feature = "compression")]
 mod decompress;
+mod hsts;
 mod https;
 mod proxies;
-mod vary;
+pub(crate) mod vary;
 
 #[cfg(feature = "auth")]
 pub use auth::{BasicAuth, BearerAuth, User, same_secret};
@@ -20,6 +21,7 @@ pub use compress::Compress;
 pub use cors::Cors;
 #[cfg(feature = "compression")]
 pub use decompress::Decompress;
+pub use hsts::StrictTransport;
 pub use https::HttpsRedirect;
 #[cfg(feature = "tracing")]
 pub(crate) use https::is_secure;

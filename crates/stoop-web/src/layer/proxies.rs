@@ -22,6 +22,9 @@ use crate::route::mode::Mode;
 /// and [`Extension`](crate::Extension) of [`ForwardedClient`](crate::ForwardedClient) has all of it. It belongs around
 /// what uses it: on the router, and added before it.
 ///
+/// [`Router::host`](crate::Router::host) does not: it chooses among routers before any layer runs, by the host that the
+/// proxy's request names.
+///
 /// - A request from elsewhere, and one without such a field, is as it was.
 /// - `unknown` and obfuscated names (RFC 7239 §6.2, §6.3) end the walk: the client is then the last address before.
 /// - A `Forwarded` that its grammar does not allow is answered 400, because it cannot be told what the proxy has said. In

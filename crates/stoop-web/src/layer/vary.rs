@@ -3,7 +3,7 @@
 use stoop::Response;
 
 /// Adds a field's name to Vary, unless it is there or Vary is `*`.
-pub(super) fn add_vary(response: &mut Response, name: &str) {
+pub(crate) fn add_vary(response: &mut Response, name: &str) {
     let fields = response.fields();
     if fields.lists("vary", name) || fields.lists("vary", "*") {
         return;

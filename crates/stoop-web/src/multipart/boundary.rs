@@ -15,7 +15,8 @@ pub(super) fn boundary(content_type: &str) -> Option<String> {
     is_boundary.then_some(boundary)
 }
 
-/// The value of a parameter (RFC 9110 §5.6.6), a token or a quoted string, by its name. Of several the first.
+/// The value of a parameter (RFC 9110 §5.6.6), a token or a quoted string, by its name. Of several the first. What has no
+/// `=` is none, and is passed over.
 ///
 /// Within a quoted string a backslash takes what is special from a quote or a backslash behind it alone: browsers
 /// write `"` in the name of a file as `%22`, and some send paths of Windows as they are.
@@ -23,7 +24,11 @@ pub(super) fn parameter(parameters: &str, name: &str) -> Option<String> {
     let mut rest = parameters;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ';']);
-        let (found, behind) = rest.split_once('=')?;
+        let (found, behind) = rest.split_at(rest.find(['=', ';'])?);
+        let Some(behind) = behind.strip_prefix('=') else {
+            rest = behind;
+            continue;
+        };
         let (value, behind) = match behind.strip_prefix('"') {
             Some(quoted) => unquoted(quoted)?,
             None => {
@@ -84,5 +89,25 @@ mod tests {
         assert_eq!(of(r#"name=a; filename="a\"b\\c""#).as_deref(), Some(r#"a"b\c"#));
         assert_eq!(of(r#"filename="C:\temp\a.txt""#).as_deref(), Some(r"C:\temp\a.txt"));
         assert_eq!(of(r#"filename="never ends"#), None);
+    }
+
+    #[test]
+    fn what_has_no_value_does_not_take_that_of_the_next() {
+        let of = |text| parameter(text, "name");
+        for (parameters, name) in [
+            (r#"foo; name="a""#, Some("a")),
+            ("foo;name=a; bar", Some("a")),
+            (r#"x="1"y; name=a"#, Some("a")),
+            ("foo; bar ;; name=a", Some("a")),
+            (r#"x="a; name=b"; foo; name=c"#, Some("c")),
+            ("name; name=a", Some("a")),
+            ("name", None),
+            ("name; foo=a", None),
+            ("", None),
+        ] {
+            assert_eq!(of(parameters).as_deref(), name, "{parameters}");
+        }
+        let content_type = "multipart/form-data; foo; boundary=abc";
+        assert_eq!(boundary(content_type).as_deref(), Some("abc"));
     }
 }

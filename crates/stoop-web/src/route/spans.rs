@@ -27,6 +27,14 @@ impl Spans {
         spans
     }
 
+    /// These of another path, in which `origin` says where each place of this one is.
+    pub(crate) fn map(mut self, origin: impl Fn(u32) -> u32) -> Self {
+        for (start, end) in self.spans.iter_mut().take(self.count) {
+            (*start, *end) = (origin(*start), origin(*end));
+        }
+        self
+    }
+
     /// The parameter at `index`, as it stands in `path`, which is the one that was matched.
     pub(crate) fn get<'a>(&self, index: usize, path: &'a str) -> Option<&'a str> {
         let (start, end) = *self.spans.get(..self.count)?.get(index)?;

@@ -9,6 +9,8 @@ use crate::route::mode::{Mode, Shared};
 use crate::route::spans::Spans;
 use crate::route::states::{Value, WorkerState};
 use crate::router::hosts::HostPattern;
+use crate::router::normal::{NormalPath, may_differ};
+use crate::router::slash::other_form;
 use crate::router::tree::{Found, Tree};
 
 /// A router that is built: a handler for [`Server::run`](stoop::Server::run) and all the other ways to run a server,
@@ -93,21 +95,41 @@ impl<M: Mode> AppHandler<M> {
             "*" => return self.table.server.call(request, &NO_SPANS, &self.state),
             _ => {}
         }
+        if may_differ(request.path()) {
+            return self.call_encoded(tree, request);
+        }
         if let Some(entry) = tree.fixed.get(request.path()) {
             return entry.call(request, &NO_SPANS, &self.state);
         }
         match tree.find(request.path()) {
             Found::Entry(entry, spans) => entry.call(request, &spans, &self.state),
-            Found::Elsewhere(path) => Answer::Now(elsewhere(&path, request.query())),
+            Found::Elsewhere => Answer::Now(elsewhere(&request)),
+        }
+    }
+
+    /// Answers a request whose path has percent-encoding: its route is that of the path's normal form, and its parameters
+    /// are parts of the path as it came.
+    fn call_encoded(&self, tree: &Tree<M>, request: Request) -> Answer<M::Future, Body> {
+        let normal = NormalPath::new(request.path());
+        if let Some(entry) = tree.fixed.get(normal.as_str()) {
+            return entry.call(request, &NO_SPANS, &self.state);
+        }
+        match tree.find(normal.as_str()) {
+            Found::Entry(entry, spans) => {
+                let spans = spans.map(|at| normal.origin(at));
+                entry.call(request, &spans, &self.state)
+            }
+            Found::Elsewhere => Answer::Now(elsewhere(&request)),
         }
     }
 }
 
-/// 308 to another path, with the query as it came (RFC 9110 §15.4.9).
-fn elsewhere(path: &str, query: Option<&str>) -> Response {
-    let location = match query {
+/// 308 to the path with a slash more or less at its end, otherwise as it came, with the query (RFC 9110 §15.4.9).
+fn elsewhere(request: &Request) -> Response {
+    let path = other_form(request.path()).unwrap_or_default();
+    let location = match request.query() {
         Some(query) => format!("{path}?{query}"),
-        None => path.to_owned(),
+        None => path,
     };
     let response = Response::from_status(StatusCode::PERMANENT_REDIRECT);
     let redirect = response.with_field("location", location);

@@ -17,6 +17,7 @@ use crate::router::errors::{RouterError, RouterProblem};
 use crate::router::fallback::{Allow, method_not_allowed, no_tunnel, not_found, options_of_server};
 use crate::router::hosts::HostPattern;
 use crate::router::methods::{Route, RouteLimits};
+use crate::router::normal::normal_pattern;
 use crate::router::pattern::{check_prefix, is_fixed, names};
 use crate::router::tree::Tree;
 
@@ -113,12 +114,13 @@ impl<M: Mode> Build<M> {
                 route.limits = route.limits.or(limits);
                 route.not_allowed = route.not_allowed.take().or_else(|| not_allowed.clone());
             }
+            let form = normal_pattern(&pattern);
             match self.entry(&pattern, routes) {
-                Ok(entry) if is_fixed(&pattern) => {
-                    tree.fixed.insert(pattern.into(), Arc::new(entry));
+                Ok(entry) if is_fixed(&form) => {
+                    tree.fixed.insert(form.into(), Arc::new(entry));
                 }
                 Ok(entry) => {
-                    if let Err(error) = tree.patterns.insert(pattern.clone(), Arc::new(entry)) {
+                    if let Err(error) = tree.patterns.insert(form, Arc::new(entry)) {
                         self.problem(refused(pattern, error));
                     }
                 }
@@ -126,9 +128,9 @@ impl<M: Mode> Build<M> {
             }
         }
         for part in router.fallbacks {
-            let prefix = part.prefix;
+            let prefix = normal_pattern(&part.prefix);
             if tree.fallbacks.iter().any(|(known, _)| *known == prefix) {
-                self.problem(RouterProblem::Fallback { prefix });
+                self.problem(RouterProblem::Fallback { prefix: part.prefix });
                 continue;
             }
             let layers: Vec<_> = layers.iter().cloned().chain(part.layers).collect();
@@ -241,12 +243,12 @@ struct Shape {
     names: Arc<[Box<str>]>,
 }
 
-/// The routes of each pattern, in the order in which the patterns first came.
+/// The routes of each pattern, however it is written, in the order in which the patterns first came.
 fn by_pattern<M: Mode>(parts: Vec<(String, Route<M>)>) -> Vec<(String, Vec<Route<M>>)> {
     let mut grouped: Vec<(String, Vec<Route<M>>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for (pattern, route) in parts {
-        let place = *places.entry(pattern.clone()).or_insert(grouped.len());
+        let place = *places.entry(normal_pattern(&pattern)).or_insert(grouped.len());
         match grouped.get_mut(place) {
             Some((_, routes)) => routes.push(route),
             None => grouped.push((pattern, vec![route])),

@@ -15,9 +15,12 @@ use crate::router::slash::TrailingSlash;
 /// A router to be described, then [built](Router::build).
 ///
 /// A pattern is a path in which `{name}` stands for a part of one segment, `{*name}` for the rest of the path, which
-/// is not empty, and `{{`, `}}` for braces. What is fixed is preferred to what is not, segment by segment. A path is
-/// matched as it was sent, before percent-decoding, so that a `%2F` in a parameter is no slash of the path; what
-/// [`Path`](crate::Path) gives is decoded.
+/// is not empty, and `{{`, `}}` for braces. What is fixed is preferred to what is not, segment by segment. A path
+/// finds the same route however it is written: `/%61dmin` is `/admin`, so that no layer is passed by (RFC 3986
+/// §6.2.2), and a pattern may have any characters, encoded or not. A `%2F` is no slash of the path. Empty and dot
+/// segments (`//admin`, `/x/../admin`) are segments as any others, which no name in a pattern matches, and
+/// [`Files`](crate::Files) has nothing there. Handlers see the path as it was sent; what [`Path`](crate::Path) gives
+/// is decoded, once.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -200,6 +203,10 @@ impl<M: Mode> Router<M> {
     /// port does not matter. Of several, the longest that matches. What it has no route for is answered by its own
     /// fallback; the layers and the limits of this router are around it. Requests for other hosts, and those without
     /// a Host, find the routes of this router.
+    ///
+    /// The host is the one that the request names, which a proxy may have changed: the route is found before any layer
+    /// runs, and so before [`TrustedProxies`](crate::TrustedProxies) reads what host the client has asked for. Have the
+    /// proxy keep it (nginx: `proxy_set_header Host $http_host`).
     ///
     /// ```
     /// use stoop_web::{Router, get};

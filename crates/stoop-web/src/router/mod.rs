@@ -7,6 +7,7 @@ mod errors;
 mod fallback;
 mod hosts;
 mod methods;
+mod normal;
 mod pattern;
 mod slash;
 mod tree;

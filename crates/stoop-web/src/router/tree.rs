@@ -12,7 +12,8 @@ use crate::router::slash::{TrailingSlash, other_form};
 
 /// The table of one host.
 pub(crate) struct Tree<M: Mode> {
-    /// Patterns without parameters, which come before all others: one look, whatever their number.
+    /// Patterns without parameters, which come before all others: one look, whatever their number. They, and those below,
+    /// are in the [normal form](crate::router::normal).
     pub(crate) fixed: HashMap<Box<str>, Arc<Entry<M>>, BuildHasherDefault<PathHasher>>,
     pub(crate) patterns: matchit::Router<Arc<Entry<M>>>,
     /// By prefix, the longest first; the last has none, and is always there.
@@ -23,12 +24,13 @@ pub(crate) struct Tree<M: Mode> {
 /// What a path led to.
 pub(crate) enum Found<'a, M: Mode> {
     Entry(&'a Entry<M>, Spans),
-    /// No pattern, but one for this path.
-    Elsewhere(String),
+    /// No pattern, but one for the path with a slash more or less at its end.
+    Elsewhere,
 }
 
 impl<M: Mode> Tree<M> {
-    /// The entry of a path with parameters, or of what is left if there is none.
+    /// The entry of a path with parameters, or of what is left if there is none. The path is in its
+    /// [normal form](crate::router::normal).
     pub(crate) fn find(&self, path: &str) -> Found<'_, M> {
         if let Some((entry, spans)) = self.patterned(path) {
             return Found::Entry(entry, spans);
@@ -40,7 +42,7 @@ impl<M: Mode> Tree<M> {
             // A slash behind the last parameter changes none of them, and one less only the rest of a path.
             if let Some((entry, spans)) = fixed.or_else(|| self.patterned(&other)) {
                 return match self.slash {
-                    TrailingSlash::Redirect => Found::Elsewhere(other),
+                    TrailingSlash::Redirect => Found::Elsewhere,
                     TrailingSlash::Ignore | TrailingSlash::Exact => Found::Entry(entry, spans),
                 };
             }

@@ -27,6 +27,8 @@ pub(super) struct SessionState {
     pub(super) is_changed: bool,
     /// It gets another id.
     pub(super) is_renewed: bool,
+    /// The handler has read or changed it, so that the response may be for this visitor alone.
+    pub(super) is_used: bool,
     bytes_max: usize,
 }
 
@@ -42,12 +44,25 @@ pub enum SessionError {
 
 impl Session {
     pub(super) fn new(id: Option<SessionId>, record: SessionRecord, bytes_max: usize) -> Self {
-        let (is_changed, is_renewed) = (false, false);
-        Self(Arc::new(Mutex::new(SessionState { id, record, is_changed, is_renewed, bytes_max })))
+        Self(Arc::new(Mutex::new(SessionState {
+            id,
+            record,
+            is_changed: false,
+            is_renewed: false,
+            is_used: false,
+            bytes_max,
+        })))
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, SessionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, for the handler.
+    fn used(&self) -> MutexGuard<'_, SessionState> {
+        let mut state = self.state();
+        state.is_used = true;
+        state
     }
 
     /// The value of that name.
@@ -55,7 +70,7 @@ impl Session {
     /// # Errors
     /// If it is not one of the type `T`.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, SessionError> {
-        let state = self.state();
+        let state = self.used();
         let Some(value) = state.record.get(name) else { return Ok(None) };
         T::deserialize(value).map(Some).map_err(|error| SessionError::Value(error.to_string()))
     }
@@ -71,7 +86,7 @@ impl Session {
     ) -> Result<(), SessionError> {
         let value = serde_json::to_value(value);
         let value = value.map_err(|error| SessionError::Value(error.to_string()))?;
-        let (mut state, name) = (self.state(), name.into());
+        let (mut state, name) = (self.used(), name.into());
         let before = state.record.insert(name.clone(), value);
         let bytes_max = state.bytes_max;
         if serde_json::to_vec(&state.record).is_ok_and(|bytes| bytes.len() <= bytes_max) {
@@ -87,27 +102,28 @@ impl Session {
 
     /// Forgets the value of that name.
     pub fn remove(&self, name: &str) {
-        let mut state = self.state();
+        let mut state = self.used();
         state.is_changed |= state.record.remove(name).is_some();
     }
 
     /// Gives the session another id, and forgets the one before. Do it whenever a visitor logs in: an id that was there
     /// before may be one that another has given them (session fixation).
     pub fn renew(&self) {
-        let mut state = self.state();
+        let mut state = self.used();
         (state.is_changed, state.is_renewed) = (true, true);
     }
 
-    /// Forgets everything, in the store too, and takes the cookie away: the visitor logs out.
+    /// Forgets everything, in the store too, and takes the cookie away: the visitor logs out. Values that are kept after
+    /// that begin another session, with an id of its own.
     pub fn end(&self) {
-        let mut state = self.state();
+        let mut state = self.used();
         state.record.clear();
-        state.is_changed = true;
+        (state.is_changed, state.is_renewed) = (true, true);
     }
 
     /// Whether there is no value in it.
     pub fn is_empty(&self) -> bool {
-        self.state().record.is_empty()
+        self.used().record.is_empty()
     }
 }
 

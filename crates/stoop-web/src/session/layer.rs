@@ -6,6 +6,7 @@ use std::time::Duration;
 use stoop::{Answer, Body, BoxError, Request, Response, StatusCode};
 
 use crate::cookies::{Cookie, SameSite, received};
+use crate::layer::vary::add_vary;
 use crate::route::middleware::{Middleware, Next};
 use crate::route::mode::Mode;
 use crate::session::handle::Session;
@@ -24,6 +25,10 @@ const BYTES_MAX: usize = 16 * 1024;
 ///
 /// The cookie is `Secure`, `HttpOnly` and `SameSite=Lax`, lives as long as the browser does, and has an id alone. An id that
 /// the store does not know is none: the session begins with a new one.
+///
+/// A response whose handler has used the session is this visitor's: it varies by `Cookie`, and is `private`, so that no
+/// shared cache gives its content or its cookie to others (RFC 9111 §7.3). A handler that sets a Cache-Control of its own has
+/// the choice, and says by `public` that it wants the contrary.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -118,10 +123,13 @@ impl Settings {
 
     /// Keeps what has become of a session, and tells the client by which id.
     async fn keep(&self, session: &Session, response: Response) -> Result<Response, BoxError> {
-        let (id, record, is_changed, is_renewed) = {
+        let (id, record, is_changed, is_renewed, is_used) = {
             let state = session.state();
-            (state.id.clone(), state.record.clone(), state.is_changed, state.is_renewed)
+            let (is_changed, is_renewed) = (state.is_changed, state.is_renewed);
+            (state.id.clone(), state.record.clone(), is_changed, is_renewed, state.is_used)
         };
+        // What sets the cookie or takes it away has used the session.
+        let response = if is_used { for_one_visitor(response) } else { response };
         match id {
             Some(id) if record.is_empty() && is_changed => {
                 self.store.delete(&id).await?;
@@ -161,6 +169,16 @@ impl Settings {
             None => Session::new(None, SessionRecord::new(), self.bytes_max),
         })
     }
+}
+
+/// Keeps a response from what shared caches would give to others.
+fn for_one_visitor(mut response: Response) -> Response {
+    add_vary(&mut response, "cookie");
+    if !response.fields().contains("cache-control") {
+        // Both are a field's name and value.
+        let _ = response.fields_mut().push("cache-control", b"private");
+    }
+    response
 }
 
 fn failed(_: BoxError) -> Response {

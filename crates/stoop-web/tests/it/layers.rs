@@ -297,6 +297,14 @@ mod compress {
         let with = |name: &'static str, value: &'static str| {
             get(move || ([(name, value)], Response::from_text(page())))
         };
+        let part = |media_type: &'static str| {
+            let status = StatusCode::PARTIAL_CONTENT;
+            get(move || (status, [("content-type", media_type)], Response::from_text(page())))
+        };
+        let same = |(name, value): (&'static str, &'static str)| {
+            let response = move || Response::from_status(StatusCode::NOT_MODIFIED);
+            get(move || response().with_field(name, value).unwrap())
+        };
         client(
             Router::new()
                 .route("/page", get(page))
@@ -311,6 +319,13 @@ mod compress {
                 .route("/strong", with("etag", "\"a\""))
                 .route("/weak", with("etag", "W/\"a\""))
                 .route("/part", get(|| (StatusCode::PARTIAL_CONTENT, page())))
+                .route("/image-part", part("image/png"))
+                .route("/parts", part("multipart/byteranges; boundary=x"))
+                .route("/same", same(("etag", "\"a\"")))
+                .route("/same-weak", same(("etag", "W/\"a\"")))
+                .route("/same-coded", same(("content-encoding", "br")))
+                .route("/same-fixed", same(("cache-control", "no-transform")))
+                .route("/same-image", same(("content-type", "image/png")))
                 .layer(compress),
         )
     }
@@ -360,7 +375,7 @@ mod compress {
             ("/coded", "gzip", false),
             ("/range", "", false),
             ("/fixed", "", false),
-            ("/part", "", false),
+            ("/part", "", true),
             ("/none", "", false),
         ] {
             let response = ask(&client, "GET", target, "br").await;
@@ -382,6 +397,55 @@ mod compress {
             }
         }
         assert_eq!(field(&ask(&client, "GET", "/strong", "").await, "etag"), "\"a\"");
+    }
+
+    /// RFC 9110 §15.4.5: a cache finds by it what it holds, which was `W/"a"` if it was encoded.
+    #[tokio::test]
+    async fn a_304_has_the_fields_that_the_200_would_have() {
+        let client = router(Compress::new());
+        for (target, held, accepted, etag, varies) in [
+            ("/same", "W/\"a\"", "gzip", "W/\"a\"", true),
+            ("/same", "W/\"a\"", "", "W/\"a\"", true),
+            ("/same", "\"a\"", "gzip", "\"a\"", true),
+            ("/same", "\"x\", W/\"a\"", "gzip", "W/\"a\"", true),
+            ("/same", "\"a\", W/\"a\"", "gzip", "W/\"a\"", true),
+            ("/same", "\"a\", W/\"a\"", "", "\"a\"", true),
+            ("/same", "\"a\", W/\"a\"", "gzip;q=0.5, identity", "\"a\"", true),
+            ("/same", "*", "gzip", "\"a\"", true),
+            ("/same", "W/\"b\"", "gzip", "\"a\"", true),
+            ("/same-weak", "W/\"a\"", "gzip", "W/\"a\"", true),
+            ("/same-coded", "W/\"a\"", "gzip", "", false),
+            ("/same-fixed", "W/\"a\"", "gzip", "", false),
+            ("/same-image", "W/\"a\"", "gzip", "", false),
+        ] {
+            let sent = [("accept-encoding", accepted), ("if-none-match", held)];
+            for method in ["GET", "HEAD"] {
+                let response = send(&client, method, target, &sent).await;
+                assert_eq!(response.status(), 304);
+                assert_eq!(field(&response, "etag"), etag, "{target} {held} {accepted}");
+                let vary = if varies { "accept-encoding" } else { "" };
+                assert_eq!(field(&response, "vary"), vary, "{target} {held} {accepted}");
+            }
+        }
+        let first = ask(&client, "GET", "/strong", "gzip").await;
+        let sent = [("accept-encoding", "gzip"), ("if-none-match", field(&first, "etag"))];
+        let again = send(&client, "GET", "/same", &sent).await;
+        for name in ["etag", "vary"] {
+            assert_eq!(field(&first, name), field(&again, name));
+        }
+    }
+
+    /// RFC 9110 §15.3.7.
+    #[tokio::test]
+    async fn a_part_varies_as_the_whole_does() {
+        let client = router(Compress::new());
+        for (target, vary) in
+            [("/part", "accept-encoding"), ("/parts", "accept-encoding"), ("/image-part", "")]
+        {
+            let response = ask(&client, "GET", target, "gzip").await;
+            assert_eq!((response.status().as_u16(), field(&response, "vary")), (206, vary));
+            assert_eq!(field(&response, "content-encoding"), "");
+        }
     }
 
     /// RFC 9110 §12.5.3: `identity;q=0` is a wish too.

@@ -17,5 +17,6 @@ mod routing;
 #[cfg(feature = "sessions")]
 mod sessions;
 mod sight;
+mod spellings;
 mod traces;
 mod trailers;

@@ -2,7 +2,8 @@
 
 use stoop::{Client, LocalServer, Request, Versions};
 use stoop_web::{
-    Authority, Extension, ForwardedClient, HttpsRedirect, Peer, Router, TrustedProxies, get,
+    Authority, Extension, ForwardedClient, HttpsRedirect, Peer, Router, StrictTransport,
+    TrustedProxies, get,
 };
 
 use crate::kit::field;
@@ -86,6 +87,39 @@ async fn a_redirect_to_https_goes_by_what_the_proxy_says() {
     }
 }
 
+/// RFC 6797 §7.2: what came without TLS must not have the field, whatever a stranger says.
+#[tokio::test]
+async fn https_alone_is_asked_for_where_https_was_spoken() {
+    let own = ([("strict-transport-security", "max-age=1")], "own");
+    let app = || {
+        let strict = StrictTransport::new(std::time::Duration::from_secs(60)).include_subdomains();
+        let router = Router::new().route("/a", get(|| "a")).route("/own", get(move || own));
+        let router = router.layer(TrustedProxies::forwarded(trusted()));
+        router.layer(strict).layer(HttpsRedirect::new())
+    };
+    let [secure, plain] = ["https", "http"].map(|scheme| format!("for=192.0.2.7;proto={scheme}"));
+    for versions in VERSIONS {
+        let strict = async |peer, target: &str, forwarded: &str| {
+            let request = Request::get(&format!("http://inner.test{target}")).unwrap();
+            let request = request.with_field("forwarded", forwarded).unwrap();
+            let response = client(app(), peer, versions).send(request).await.unwrap();
+            let fields = response.fields().all("strict-transport-security");
+            let fields = fields.map(|value| String::from_utf8(value.to_vec()).unwrap());
+            (response.status().as_u16(), fields.collect::<Vec<_>>().join(" | "))
+        };
+        for (peer, target, forwarded, status, value) in [
+            (PROXY, "/a", &secure, 200, "max-age=60; includeSubDomains"),
+            (PROXY, "/none", &secure, 404, "max-age=60; includeSubDomains"),
+            (PROXY, "/own", &secure, 200, "max-age=1"),
+            (PROXY, "/a", &plain, 308, ""),
+            (STRANGER, "/a", &secure, 308, ""),
+        ] {
+            let answer = strict(peer, target, forwarded).await;
+            assert_eq!(answer, (status, value.to_owned()), "{peer} {target} {forwarded}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_was_told_is_an_extension() {
     let show = |Extension(told): Extension<ForwardedClient>| {
@@ -95,6 +129,21 @@ async fn what_was_told_is_an_extension() {
     let proxied = client(app, PROXY, Versions::Http1);
     let fields = [("forwarded", "for=_hidden;proto=https, for=10.0.0.2")];
     assert_eq!(text(&proxied, &fields).await, "Some(10.0.0.2:0) Some(true) None");
+}
+
+/// The host that the client has asked for is known to layers, and those are behind the choice of a router.
+#[tokio::test]
+async fn a_router_is_chosen_by_the_host_that_the_proxy_names() {
+    let of = |name: &'static str| {
+        let show = move |Authority(host): Authority| format!("{name} {host}");
+        Router::new().route("/a", get(show))
+    };
+    let app = of("else").host("inner.test", of("inner")).host("a.test", of("a"));
+    let proxied = client(app.layer(TrustedProxies::forwarded(trusted())), PROXY, Versions::Http1);
+    let told = [("forwarded", "for=192.0.2.7;host=a.test")];
+    assert_eq!(text(&proxied, &told).await, "inner a.test");
+    let kept = [("host", "a.test"), ("forwarded", "for=192.0.2.7;host=a.test")];
+    assert_eq!(text(&proxied, &kept).await, "a a.test");
 }
 
 /// What comes over a Unix socket, or in memory, has no address of its own.

@@ -72,6 +72,77 @@ async fn an_id_that_is_not_known_is_never_taken_over() {
     assert_eq!(send(&client, "GET", "/", &forged).await.text().await.unwrap(), "");
 }
 
+/// An id that another has given the visitor is not that of the session which begins in place of theirs.
+#[tokio::test]
+async fn what_begins_after_an_end_has_another_id() {
+    let log_in = post(|session: Session| {
+        session.end();
+        session.insert("user", "ada")
+    });
+    let router = Router::new()
+        .route("/in", log_in)
+        .route("/visit", post(|session: Session| session.insert("cart", "full")))
+        .route("/", get(|session: Session| format!("{:?}", session.get::<String>("user"))))
+        .route("/cart", get(|session: Session| format!("{:?}", session.get::<String>("cart"))));
+    let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
+    let read = async |target: &str, cookie: &str| {
+        send(&client, "GET", target, cookie).await.text().await.unwrap()
+    };
+    let planted = cookie(&send(&client, "POST", "/visit", "").await);
+    let logged_in = send(&client, "POST", "/in", &planted).await;
+    let user = cookie(&logged_in);
+    assert!(user.starts_with("session=") && user != planted);
+    assert!(!field(&logged_in, "set-cookie").contains("Max-Age"));
+    assert_eq!(read("/", &user).await, "Ok(Some(\"ada\"))");
+    assert_eq!(read("/cart", &user).await, "Ok(None)", "what was there before is forgotten");
+    assert_eq!(read("/", &planted).await, "Ok(None)");
+    assert_eq!(read("/cart", &planted).await, "Ok(None)");
+}
+
+/// RFC 9111 §4.1, §7.3: what is one visitor's is not for others, and what is for all is as it was.
+#[tokio::test]
+async fn what_a_session_was_used_for_stays_out_of_shared_caches() {
+    let router = Router::new()
+        .route("/unused", get(async |_: Session| "for all"))
+        .route("/none", get(|| "for all"))
+        .route("/get", get(|session: Session| format!("{:?}", session.get::<String>("user"))))
+        .route("/empty", get(|session: Session| session.is_empty().to_string()))
+        .route("/set", get(|session: Session| session.insert("user", "ada")))
+        .route("/remove", get(async |session: Session| session.remove("none")))
+        .route("/renew", get(async |session: Session| session.renew()))
+        .route(
+            "/own",
+            get(|session: Session| {
+                let own = [("cache-control", "public, max-age=60"), ("vary", "accept, Cookie")];
+                (own, session.is_empty().to_string())
+            }),
+        )
+        .route("/end", get(async |session: Session| session.end()));
+    let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
+    let visitor = cookie(&send(&client, "GET", "/set", "").await);
+    let unknown = format!("session={}", "a".repeat(40));
+    for (target, vary, control) in [
+        ("/unused", "", ""),
+        ("/none", "", ""),
+        ("/get", "cookie", "private"),
+        ("/empty", "cookie", "private"),
+        ("/remove", "cookie", "private"),
+        ("/own", "accept, Cookie", "public, max-age=60"),
+        ("/set", "cookie", "private"),
+        ("/end", "cookie", "private"),
+    ] {
+        for sent in ["", &*unknown, &*visitor] {
+            let response = send(&client, "GET", target, sent).await;
+            let fields = (field(&response, "vary"), field(&response, "cache-control"));
+            assert_eq!(fields, (vary, control), "{target} {sent}");
+        }
+    }
+    let visitor = cookie(&send(&client, "GET", "/set", "").await);
+    let renewed = send(&client, "GET", "/renew", &visitor).await;
+    assert!(cookie(&renewed) != visitor);
+    assert_eq!((field(&renewed, "vary"), field(&renewed, "cache-control")), ("cookie", "private"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_request_begins_the_lifetime_anew() {
     let sessions = Sessions::new(MemoryStore::new(10)).lifetime(Duration::from_secs(60));

@@ -9,8 +9,12 @@ use stoop::Request;
 /// browsers send no origin and are accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origins {
-    /// Pages of the host and port that the request is for: the default. Behind a proxy that changes Host, name the
-    /// origins.
+    /// Pages of the host and port that the request is for: the default. Over TLS they have to have come over https: what an
+    /// attacker on the way has put into `http://example.com` opens no `wss://example.com`. Without TLS either scheme will
+    /// do, because a proxy may have ended that of the page.
+    ///
+    /// Only the connection is looked at, and not what proxies say: behind one that ends TLS or changes Host, name the
+    /// origins by [`Listed`](Self::Listed), with their scheme.
     #[default]
     Same,
     /// Pages of these origins, such as `https://example.com`, without a path.
@@ -25,12 +29,9 @@ impl Origins {
         let Ok(origin) = str::from_utf8(origin) else { return *self == Self::Any };
         match self {
             Self::Same => {
-                let host =
-                    origin.split_once("://").map(|(scheme, host)| (default_port(scheme), host));
-                host.is_some_and(|(port, host)| {
-                    let authority = request.authority();
-                    without_port(host, port).eq_ignore_ascii_case(without_port(authority, port))
-                })
+                let connection = request.connection();
+                let is_secure = connection.is_some_and(|connection| connection.is_secure());
+                is_same(origin, request.authority(), is_secure)
             }
             Self::Listed(origins) => {
                 origins.iter().any(|listed| listed.eq_ignore_ascii_case(origin))
@@ -40,9 +41,16 @@ impl Origins {
     }
 }
 
-/// What a browser leaves away (RFC 6454 §6.1), and another client may not.
-fn default_port(scheme: &str) -> &'static str {
-    if scheme.eq_ignore_ascii_case("https") { ":443" } else { ":80" }
+/// Whether an origin is that of a request for `authority`, which came over TLS or not. A browser leaves the scheme's own
+/// port away (RFC 6454 §6.1), and another client may not.
+fn is_same(origin: &str, authority: &str, is_secure: bool) -> bool {
+    let Some((scheme, host)) = origin.split_once("://") else { return false };
+    let port = match () {
+        () if scheme.eq_ignore_ascii_case("https") => ":443",
+        () if scheme.eq_ignore_ascii_case("http") && !is_secure => ":80",
+        () => return false,
+    };
+    without_port(host, port).eq_ignore_ascii_case(without_port(authority, port))
 }
 
 fn without_port<'a>(host: &'a str, port: &str) -> &'a str {
@@ -78,6 +86,18 @@ mod tests {
             ("", Some(""), false),
         ] {
             assert_eq!(allows(&same, host, origin), allowed, "{host} {origin:?}");
+        }
+        for (host, origin, plain, secure) in [
+            ("a.test", "https://a.test", true, true),
+            ("a.test", "HTTPS://a.test:443", true, true),
+            ("a.test", "http://a.test", true, false),
+            ("a.test:8443", "https://a.test:8443", true, true),
+            ("a.test:8443", "http://a.test:8443", true, false),
+            ("a.test", "ftp://a.test", false, false),
+            ("a.test", "https://b.test", false, false),
+        ] {
+            assert_eq!(is_same(origin, host, false), plain, "{host} {origin}");
+            assert_eq!(is_same(origin, host, true), secure, "{host} {origin}");
         }
         let listed = Origins::Listed(vec!["https://b.test".into()]);
         assert!(allows(&listed, "a.test", Some("https://B.test")));

@@ -78,6 +78,17 @@ async fn over_tls_by_what_alpn_agrees_on() {
     for server in [&no_extended_connect, &http1] {
         converse(handshake(Versions::All).connect(&client, &url(server)).await.unwrap()).await;
     }
+    // RFC 6455 §10.2: a page that came without TLS may be another's.
+    for versions in [Versions::Http1, Versions::Http2] {
+        let of = |scheme: &str| {
+            let origin = url(&both).replace("wss", scheme).replace("/chat", "");
+            handshake(versions).field("origin", origin)
+        };
+        converse(of("https").connect(&client, &url(&both)).await.unwrap()).await;
+        let refused = of("http").connect(&client, &url(&both)).await;
+        let Err(ConnectError::Declined(response)) = refused else { panic!("{refused:?}") };
+        assert_eq!(response.status(), 403);
+    }
 }
 
 /// RFC 8441: a WebSocket is one stream of many.

@@ -14,7 +14,11 @@ pub(super) struct Server(Option<ServerHandle>);
 
 impl Server {
     pub(super) fn start(files: Files) -> Self {
-        let app = Router::new().fallback(files).build().unwrap();
+        Self::of(Router::new().fallback(files))
+    }
+
+    pub(super) fn of(router: Router) -> Self {
+        let app = router.build().unwrap();
         Self(Some(stoop::Server::listen("127.0.0.1:0").unwrap().workers(1).run(app).unwrap()))
     }
 

@@ -1,0 +1,113 @@
+//! Paths that are written in other ways: which route they find, and that none passes by a layer.
+
+use stoop::{Client, LocalServer, Request, StatusCode, Versions};
+use stoop_web::{FromHead, Head, Next, Path, Pattern, Rejection, Router, TrailingSlash, get, post};
+
+use crate::kit::{ask, client, field};
+
+/// RFC 3986 §6.2.2: what is equivalent is the same route.
+#[tokio::test]
+async fn a_path_finds_its_route_however_it_is_written() {
+    let pattern = async |Pattern(pattern): Pattern| pattern;
+    let router = ["/admin", "/users/{id}", "/img/{name}.png", "/b%20c", "/\u{e4}/{x}", "/a%2fb"]
+        .into_iter()
+        .fold(Router::new(), |router, path| router.route(path, get(pattern)));
+    let client = client(router.fallback(|| "nothing"));
+    for (path, pattern) in [
+        ("/%61dmin", "/admin"),
+        ("/%61%64%6D%69%6e?x=%61", "/admin"),
+        ("/user%73/me", "/users/{id}"),
+        ("/users/%6De", "/users/{id}"),
+        ("/users/a%2Fb", "/users/{id}"),
+        ("/img/a%2epng", "/img/{name}.png"),
+        ("/b%20%63", "/b%20c"),
+        ("/%c3%A4/1", "/\u{e4}/{x}"),
+        ("/a%2Fb", "/a%2fb"),
+        ("/users%2Fme", "nothing"),
+        ("/a/b", "nothing"),
+        ("/admin%2f", "nothing"),
+        ("/admin%00", "nothing"),
+        ("/%2561dmin", "nothing"),
+    ] {
+        assert_eq!(ask(&client, "GET", path).await, (200, pattern.to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_are_decoded_once_and_handlers_see_the_path_as_it_came() {
+    /// The path and its parameters as they were sent.
+    struct Sent(String);
+    impl FromHead for Sent {
+        fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
+            let parameters: Vec<_> = head.parameters().map(|(_, value)| value).collect();
+            Ok(Self(format!("{} {}", head.request().path(), parameters.join(" "))))
+        }
+    }
+    let show = |Path((one, two)): Path<(String, String)>, Sent(sent): Sent| {
+        format!("{one} {two} | {sent}")
+    };
+    let client = client(Router::new().route("/%61/x-{one}.txt/{*two}", get(show)));
+    for (path, one, two, sent) in [
+        ("/a/x-1.txt/2/3", "1", "2/3", "1 2/3"),
+        ("/%61/%78-%2541%2etx%74/%62/%2F", "%41", "b//", "%2541 %62/%2F"),
+        ("/a/x-%zz.txt/%", "%zz", "%", "%zz %"),
+        ("/a/x-%C3%A4.txt/%20", "\u{e4}", " ", "%C3%A4 %20"),
+    ] {
+        let expected = format!("{one} {two} | {path} {sent}");
+        assert_eq!(ask(&client, "GET", path).await, (200, expected), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_for_a_slash_keeps_the_path_as_it_was_written() {
+    let router = Router::new().route("/a%3fb", get(|| ""));
+    let router = router.route("/{x}/y", get(|| "")).trailing_slash(TrailingSlash::Redirect);
+    let client = client(router);
+    for (path, location) in [("/%61%3Fb/?q", "/%61%3Fb?q"), ("/%2Fevil.test/y/", "/%2Fevil.test/y")]
+    {
+        let response = client.get(format!("http://a.test{path}")).await.unwrap();
+        assert_eq!((response.status().as_u16(), field(&response, "location")), (308, location));
+    }
+}
+
+#[tokio::test]
+async fn two_ways_to_write_a_pattern_are_one_pattern() {
+    let router = Router::new().route("/%61/{x}", get(|| "get")).route("/a/{x}", post(|| "post"));
+    let client = client(router);
+    assert_eq!(ask(&client, "GET", "/a/1").await, (200, "get".to_owned()));
+    assert_eq!(ask(&client, "POST", "/a/1").await, (200, "post".to_owned()));
+    let twice = Router::new().route("/%61", get(|| "")).route("/a", get(|| "")).build();
+    assert_eq!(twice.err().unwrap().to_string(), "`/%61` has two endpoints for GET");
+    let nested = || Router::new().fallback(|| "");
+    assert!(Router::new().nest("/a", nested()).nest("/%61", nested()).build().is_err());
+}
+
+async fn deny(_: Request, _: Next) -> StatusCode {
+    StatusCode::FORBIDDEN
+}
+
+/// What is asked for has a layer around it, and what is left has the same files without one.
+fn guarded(left: Router) -> Router {
+    left.nest("/admin", Router::new().fallback(|| "guarded").layer(deny))
+        .nest("/b c\u{e4}", Router::new().route("/{*any}", get(|| "guarded")).layer(deny))
+}
+
+#[tokio::test]
+async fn no_way_to_write_a_path_passes_by_a_layer() {
+    let router = || guarded(Router::new().fallback(|| (StatusCode::NOT_FOUND, "left")));
+    for versions in [Versions::Http1, Versions::Http2] {
+        let server = LocalServer::new(router().build().unwrap()).versions(versions);
+        let client = Client::builder().local_server(server).versions(versions).build().unwrap();
+        for path in [
+            "/admin/x",
+            "/%61dmin/x",
+            "/%61%64%6d%69%6E/x",
+            "/admi%6E",
+            "/%61dmin/%2e%2e%2fx",
+            "/b%20c%c3%a4/x",
+            "/%62%20%63%C3%a4/%78",
+        ] {
+            assert_eq!(ask(&client, "GET", path).await.0, 403, "{path}");
+        }
+    }
+}
