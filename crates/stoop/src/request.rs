@@ -9,6 +9,7 @@ pub(crate) mod relay;
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Extensions, Method, Version};
@@ -19,9 +20,9 @@ use url::Url;
 
 use crate::body::{Body, IntoBody};
 use crate::conn::recycle::Recycle;
-use crate::connection_info::ConnectionInfo;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::connection_info::TlsFacts;
+use crate::connection_info::{ConnectionFacts, ConnectionInfo};
 use crate::drain::Draining;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::{from_map, into_map};
@@ -449,8 +450,9 @@ impl Request {
     }
 }
 
-/// Method, URI, version, fields, extensions and content. The version is that of a request that came; a
-/// client sends in the one that it speaks with the server.
+/// Method, URI, version, fields, extensions and content; a [`Draining`] among the extensions becomes its
+/// [`draining`](Request::draining). The version is that of a request that came; a client sends in the one that it
+/// speaks with the server.
 impl TryFrom<http::Request<Body>> for Request {
     type Error = Error;
     fn try_from(request: http::Request<Body>) -> Result<Self, Error> {
@@ -469,6 +471,10 @@ impl TryFrom<http::Request<Body>> for Request {
         };
         ours.parts.head.set_version(parts.version);
         ours.parts.interim = parts.extensions.remove();
+        if let Some(draining) = parts.extensions.remove::<Draining>() {
+            let facts = ConnectionFacts { drain: draining.state(), ..Default::default() };
+            ours.parts.facts = Some(Arc::new(facts));
+        }
         ours.parts.extensions = parts.extensions;
         from_map(&parts.headers, ours.fields_mut());
         ours.body = body;
@@ -498,6 +504,7 @@ const _: () = assert!(size_of::<Request>() <= 64);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drain::DrainState;
 
     #[test]
     fn version_and_extensions_were_lost_on_the_way_from_the_http_crate() {
@@ -539,6 +546,17 @@ mod tests {
                 (Some("websocket"), url.len() > 10)
             );
         }
+    }
+
+    #[test]
+    fn the_draining_of_a_server_was_lost_on_the_way_from_the_http_crate() {
+        let state = Arc::new(DrainState::default());
+        let mut theirs = http::Request::new(Body::empty());
+        theirs.extensions_mut().insert(Draining::new(Some(state.clone())));
+        let ours = Request::try_from(theirs).unwrap();
+        assert!(!ours.draining().is_draining() && ours.connection().is_none());
+        state.begin();
+        assert!(ours.draining().is_draining());
     }
 
     /// The parts are used again, by the next request.
