@@ -42,7 +42,7 @@
 //! | `listener.tap_io(\|io\| io.set_nodelay(true))` | not needed; other options of sockets are set on the listener |
 //! | a listener of one's own (`impl axum::serve::Listener`) | [`stoop::rt::serve`] for each connection, with [`handler`] |
 //! | TLS by another crate | [`serve`] of a [`Binding`](stoop::Binding) with TLS, or a [`Server`](stoop::Server) |
-//! | `axum::extract::ws::WebSocketUpgrade` | the same |
+//! | `axum::extract::ws::WebSocketUpgrade` | the same; or [`WebSocketUpgrade`], of `stoop-websocket`, with permessage-deflate |
 //! | `hyper_util::server::conn::auto::Builder` | [`ServerLimits`](stoop::ServerLimits), by [`Serve::limits`] or [`Server::limits`](stoop::Server::limits) |
 //!
 //! # Differences
@@ -64,6 +64,11 @@
 //!   signal itself.
 //! - 103 (Early Hints) is sent by the extension [`InterimSender`](stoop::InterimSender), where
 //!   [`interim_responses_max`](stoop::ServerLimits::interim_responses_max) allows it.
+//!
+//! # Features
+//!
+//! `http2` and `websocket` are on by default: upgrades over HTTP/2 for axum's `WebSocketUpgrade`, and the
+//! [`WebSocketUpgrade`] of this crate, over both versions.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -78,9 +83,15 @@ mod serve;
 mod service;
 mod upgrade;
 mod upgrade_io;
+#[cfg(feature = "websocket")]
+mod websocket;
 
 pub use incoming::IncomingStream;
 pub use listen::Listen;
 pub use make_service::{MakeFuture, MakeService, make_handler};
 pub use serve::{Serve, Serving, serve, server_limits};
 pub use service::{AxumFuture, AxumHandler, AxumService, handler};
+#[cfg(feature = "websocket")]
+pub use stoop_websocket;
+#[cfg(feature = "websocket")]
+pub use websocket::{WebSocketRejection, WebSocketUpgrade};

@@ -6,6 +6,8 @@ mod layers;
 mod make_services;
 mod serving;
 mod upgrades;
+#[cfg(feature = "websocket")]
+mod websocket;
 
 use axum::Router;
 use stoop::{Client, Server, ServerHandle, ServerTls};
