@@ -1,112 +1,102 @@
 //! A server for an application in one line, as `axum::serve` is one.
 
+use std::any::Any;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::{Future, IntoFuture, pending};
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use axum::Router;
-use stoop::{Binding, Server, ServerHandle, ServerLimits};
+use axum::body::{Bytes, HttpBody};
+use axum::extract::Request;
+use stoop::{Binding, BoxError, Server, ServerHandle, ServerLimits};
+use tower_service::Service;
 
-use crate::service::handler;
+use crate::incoming::IncomingStream;
+use crate::listen::Listen;
+use crate::make_service::MakeService;
+use crate::service::{AxumHandler, handler};
 
 /// How long a graceful shutdown waits for what runs, unless [`Serve::grace`] says otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// What [`serve`] accepts connections from: a listener of tokio's or of `std`'s, or an address.
-pub trait Listen {
-    /// Makes it a place for a server to listen in.
-    ///
-    /// # Errors
-    /// If it is no place, or the listener cannot be taken from its runtime.
-    fn into_binding(self) -> Result<Binding, stoop::Error>;
-}
-
-impl Listen for Binding {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Ok(self)
-    }
-}
-
-impl Listen for &str {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-}
-
-impl Listen for SocketAddr {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-}
-
-impl Listen for std::net::TcpListener {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-}
-
-impl Listen for std::os::unix::net::UnixListener {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-}
-
-impl Listen for tokio::net::TcpListener {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        self.into_std().map_err(not_taken)?.into_binding()
-    }
-}
-
-impl Listen for tokio::net::UnixListener {
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        self.into_std().map_err(not_taken)?.into_binding()
-    }
-}
-
-fn not_taken(error: io::Error) -> stoop::Error {
-    stoop::Error::new(stoop::ErrorKind::ConnectUnreachable, stoop::Phase::Connect)
-        .with_source(error)
+/// The limits that [`serve`] begins with, for a [`Server`]: the default ones, and extended CONNECT is allowed, without
+/// which no WebSocket opens over HTTP/2 (RFC 8441 §3).
+///
+/// ```
+/// # fn example(app: axum::Router) -> Result<(), stoop::Error> {
+/// let mut limits = stoop_axum::server_limits();
+/// limits.connections_max = 50_000;
+/// let server = stoop::Server::listen("127.0.0.1:0")?.limits(limits).run(stoop_axum::handler(app))?;
+/// # Ok(()) }
+/// ```
+pub fn server_limits() -> ServerLimits {
+    let mut limits = ServerLimits::default();
+    limits.wire.http2.extended_connect = true;
+    limits
 }
 
 /// Serves an application on the runtime of the caller, until it is told to stop.
 ///
+/// It takes what `axum::serve` takes, and with the same bounds but that a make-service is `Clone` and `Sync`: a `Router`,
+/// a `MethodRouter`, a handler with its state, `into_make_service()` and `into_make_service_with_connect_info::<T>()` of
+/// these, of services with layers around them, and other make-services, such as tower's `Shared`. A make-service is
+/// called for each request, and not once for each connection; see [`make_handler`](crate::make_handler).
+///
 /// The result is a future: await it. Dropping it closes the server and cuts its connections off.
 ///
-/// It speaks HTTP/1 and HTTP/2 on the same port, and lets WebSockets be opened over both. For TLS, several places, or
-/// a thread for each core, give [`handler`] to a [`Server`].
+/// It speaks HTTP/1 and HTTP/2 on the same port, and lets WebSockets be opened over both. For several places, or
+/// a thread for each core, give [`handler`](crate::handler) to a [`Server`].
 ///
 /// ```no_run
+/// use std::net::SocketAddr;
+///
 /// use axum::{Router, routing::get};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let app = Router::new().route("/", get(|| async { "hello" }));
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
 /// let stop = async { drop(tokio::signal::ctrl_c().await) };
-/// stoop_axum::serve(listener, app).with_graceful_shutdown(stop).await?;
+/// stoop_axum::serve(listener, app.into_make_service_with_connect_info::<SocketAddr>())
+///     .with_graceful_shutdown(stop)
+///     .await?;
 /// # Ok(()) }
 /// ```
-pub fn serve(listener: impl Listen, app: Router) -> Serve {
-    let mut limits = ServerLimits::default();
-    limits.wire.http2.extended_connect = true;
-    let binding = listener.into_binding();
-    Serve { binding, app, limits, grace: GRACE, stop: None }
+pub fn serve<L, M, S, B>(listener: L, make_service: M) -> Serve<L, M>
+where
+    L: Listen,
+    M: Service<IncomingStream<'static, L>, Response = S, Error = Infallible>,
+    S: Service<Request, Response = http::Response<B>>,
+{
+    let local_addr = listener.local_addr();
+    let (binding, limits) = (listener.into_binding(), server_limits());
+    Serve { binding, local_addr, make_service, limits, grace: GRACE, stop: None }
 }
 
 /// A server for an application, to be awaited: see [`serve`].
 #[must_use = "a server does nothing unless it is awaited"]
-pub struct Serve {
+pub struct Serve<L: Listen, M> {
     binding: Result<Binding, stoop::Error>,
-    app: Router,
+    local_addr: io::Result<L::Addr>,
+    make_service: M,
     limits: ServerLimits,
     grace: Duration,
     stop: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl Serve {
+impl<L: Listen, M> Serve<L, M> {
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// As [`Listen::local_addr`].
+    pub fn local_addr(&self) -> io::Result<L::Addr> {
+        let copied = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+        self.local_addr.as_ref().map(Clone::clone).map_err(copied)
+    }
+
     /// Stops once `signal` is done: accepts nothing more, finishes what runs, and ends.
     pub fn with_graceful_shutdown<F>(mut self, signal: F) -> Self
     where
@@ -123,35 +113,51 @@ impl Serve {
         self
     }
 
-    /// Changes the limits: they are the default ones, and extended CONNECT is allowed.
+    /// Changes the limits, which are [`server_limits`].
     pub fn limits(mut self, change: impl FnOnce(&mut ServerLimits)) -> Self {
         change(&mut self.limits);
         self
     }
 }
 
-impl fmt::Debug for Serve {
+impl<L: Listen, M> fmt::Debug for Serve<L, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Serve({:?})", self.binding)
     }
 }
 
-impl IntoFuture for Serve {
+impl<L, M, S, B> IntoFuture for Serve<L, M>
+where
+    L: Listen,
+    M: Service<IncomingStream<'static, L>, Response = S, Error = Infallible>,
+    M: Clone + Send + Sync + 'static,
+    M::Future: Send + 'static,
+    S: Service<Request, Response = http::Response<B>> + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
     type Output = io::Result<()>;
     type IntoFuture = Serving;
 
     fn into_future(self) -> Serving {
+        let Self { binding, make_service, limits, grace, stop, .. } = self;
         Serving(Box::pin(async move {
-            let server = Server::listen(self.binding.map_err(io::Error::other)?);
-            let server = server.map_err(io::Error::other)?.limits(self.limits);
-            let server = server.run_here(handler(self.app));
+            let server = Server::listen(binding.map_err(io::Error::other)?);
+            let server = server.map_err(io::Error::other)?.limits(limits);
+            let server = match (&make_service as &dyn Any).downcast_ref::<Router>() {
+                // It makes itself: its requests need not wait for that.
+                Some(router) => server.run_here(handler(router.clone())),
+                None => server.run_here(AxumHandler::new(MakeService::<M, L>::new(make_service))),
+            };
             let server = server.map_err(|error| io::Error::new(error.kind(), error))?;
             let running = Running(server);
-            match self.stop {
+            match stop {
                 Some(stop) => stop.await,
                 None => pending().await,
             }
-            running.0.drain(self.grace).await;
+            running.0.drain(grace).await;
             Ok(())
         }))
     }

@@ -4,15 +4,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::extract::ConnectInfo;
+use axum::body::HttpBody;
+use axum::extract::{ConnectInfo, Request};
 use pin_project_lite::pin_project;
-use stoop::{Body, ConnectionInfo, TowerHandler};
+use stoop::{Answer, Body, ConnectionInfo, Handler, TowerHandler};
 use tower_service::Service;
 
 use crate::upgrade::{self, Offer};
 
 /// Makes an application a [handler](stoop::Handler) of a [`Server`](stoop::Server): a `Router`, or another service
-/// of axum's, such as a `MethodRouter`, with whatever layers around it.
+/// of axum's requests, such as a `MethodRouter`, with whatever layers around it. What makes such services is for
+/// [`make_handler`](crate::make_handler).
 ///
 /// It runs wherever handlers run: on a thread for each core ([`run`](stoop::Server::run)), on the caller's
 /// ([`run_blocking`](stoop::Server::run_blocking)), or on the caller's runtime ([`run_here`](stoop::Server::run_here)).
@@ -29,12 +31,37 @@ use crate::upgrade::{self, Offer};
 /// assert_eq!(response.text().await?, "hello you");
 /// # Ok::<(), stoop::Error>(()) }).unwrap();
 /// ```
-pub fn handler<S>(app: S) -> AxumHandler<S> {
-    stoop::from_tower(AxumService { app })
+pub fn handler<S, B>(app: S) -> AxumHandler<AxumService<S>>
+where
+    S: Service<Request, Response = http::Response<B>>,
+{
+    AxumHandler::new(AxumService::new(app))
 }
 
 /// An application of axum that answers requests: see [`handler`].
-pub type AxumHandler<S> = TowerHandler<AxumService<S>>;
+#[derive(Clone, Debug)]
+pub struct AxumHandler<T>(TowerHandler<T>);
+
+impl<T> AxumHandler<T> {
+    pub(crate) fn new(service: T) -> Self {
+        Self(stoop::from_tower(service))
+    }
+}
+
+impl<T> Handler for AxumHandler<T>
+where
+    T: 'static,
+    TowerHandler<T>: Handler,
+{
+    type Body = <TowerHandler<T> as Handler>::Body;
+    type Output = <TowerHandler<T> as Handler>::Output;
+    type Future = <TowerHandler<T> as Handler>::Future;
+
+    fn call(&self, mut request: stoop::Request) -> Answer<Self::Future, Self::Body> {
+        upgrade::note(&mut request);
+        self.0.call(request)
+    }
+}
 
 /// The service around an application that gives its requests their `ConnectInfo` and `OnUpgrade`.
 #[derive(Clone, Debug)]
@@ -42,9 +69,15 @@ pub struct AxumService<S> {
     app: S,
 }
 
+impl<S> AxumService<S> {
+    pub(crate) fn new(app: S) -> Self {
+        Self { app }
+    }
+}
+
 impl<S, B> Service<http::Request<Body>> for AxumService<S>
 where
-    S: Service<http::Request<Body>, Response = http::Response<B>>,
+    S: Service<Request, Response = http::Response<B>>,
 {
     type Response = http::Response<B>;
     type Error = S::Error;
@@ -60,7 +93,15 @@ where
             request.extensions_mut().insert(ConnectInfo(address));
         }
         let offer = upgrade::offer(&mut request).map(Box::new);
-        AxumFuture { called: self.app.call(request), offer }
+        AxumFuture { called: self.app.call(request.map(content)), offer }
+    }
+}
+
+/// Content as axum has it: boxed, unless there is none.
+fn content(body: Body) -> axum::body::Body {
+    match body.is_end_stream() {
+        true => axum::body::Body::empty(),
+        false => axum::body::Body::new(body),
     }
 }
 

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1::{Builder, UpgradeableConnection};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use stoop::{Body, Response};
+use stoop::{Body, Draining, Response};
 use tokio::sync::oneshot;
 
 use crate::upgrade_io::{PROTOCOL, UpgradeIo};
@@ -35,13 +35,20 @@ pub(crate) struct Offer {
     is_connect: bool,
 }
 
-/// Gives the request its `OnUpgrade`, if it asks to switch protocols: by Upgrade (RFC 9110 §7.8), by CONNECT
-/// (RFC 9110 §9.3.6), or by an extended CONNECT over HTTP/2 (RFC 8441 §4).
-pub(crate) fn offer(request: &mut http::Request<Body>) -> Option<Offer> {
-    let is_connect = *request.method() == Method::CONNECT;
-    if !is_connect && !request.headers().contains_key(header::UPGRADE) {
-        return None;
+/// Notes with a request that asks to switch protocols how its server tells of its end: for what it switches to, and
+/// for [`offer`]. It asks by Upgrade (RFC 9110 §7.8), by CONNECT (RFC 9110 §9.3.6), or by an extended CONNECT over
+/// HTTP/2 (RFC 8441 §4).
+pub(crate) fn note(request: &mut stoop::Request) {
+    if request.field("upgrade").is_some() || *request.method() == Method::CONNECT {
+        let draining = request.draining();
+        request.extensions_mut().insert(draining);
     }
+}
+
+/// Gives the request its `OnUpgrade`, if it asks to switch protocols.
+pub(crate) fn offer(request: &mut http::Request<Body>) -> Option<Offer> {
+    request.extensions().get::<Draining>()?;
+    let is_connect = *request.method() == Method::CONNECT;
     #[cfg(feature = "http2")]
     if let Some(protocol) = request.extensions().get::<stoop::ConnectProtocol>() {
         let protocol = hyper::ext::Protocol::from(protocol.as_str());
@@ -94,7 +101,9 @@ impl Offer {
             if poll_now(&mut connection).is_ready() {
                 let (carrier, switched) = Response::tunnel();
                 let (carrier, _) = http::Response::from(carrier).into_parts();
-                response.extensions_mut().extend(carrier.extensions);
+                // A response that switches by itself, as `stoop::Response` can, has what it takes.
+                let its_own = std::mem::replace(response.extensions_mut(), carrier.extensions);
+                response.extensions_mut().extend(its_own);
                 let _ = client.send(switched);
                 return;
             }

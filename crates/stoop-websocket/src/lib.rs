@@ -1,6 +1,7 @@
 //! WebSocket for stoop, in both roles: RFC 6455 over HTTP/1.1, RFC 8441 over HTTP/2, permessage-deflate (RFC 7692).
 //!
-//! - [`accept`] opens a WebSocket in a handler of [`stoop::Server`], [`ServerHandshake`] on one's own terms.
+//! - [`accept`] opens a WebSocket in a handler of [`stoop::Server`], [`ServerHandshake`] on one's own terms; in a handler
+//!   of axum the extractor `WebSocketUpgrade` of `stoop-axum` does.
 //! - [`connect`] opens one with a [`stoop::Client`], [`ClientHandshake`] on one's own terms.
 //! - [`WebSocket`] receives and sends [`Message`]s, over any stream of tokio's; [`WebSocket::split`] is for two tasks.
 //! - [`Limits`] bounds what a peer may send, what waits for it, and how long it may be silent.

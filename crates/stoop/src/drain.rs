@@ -101,6 +101,11 @@ impl Draining {
         Self { state, entry: None }
     }
 
+    /// What it waits for.
+    pub(crate) fn state(&self) -> Option<Arc<DrainState>> {
+        self.state.clone()
+    }
+
     /// Whether the drain has begun.
     pub fn is_draining(&self) -> bool {
         self.state.as_ref().is_some_and(|state| state.has_begun())

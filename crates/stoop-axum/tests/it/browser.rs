@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::post;
-use stoop::{Server, ServerLimits, ServerTls};
+use stoop::Server;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -101,12 +101,9 @@ async fn a_page_is_well_over_http1() {
 async fn a_page_is_well_over_http2() {
     let media = Folder::new("media-http2");
     let (app, reports) = reported(&media);
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
-    let tls = ServerTls::builder().certificate_pem(chain, key).build().unwrap();
-    let mut limits = ServerLimits::default();
-    limits.wire.http2.extended_connect = true;
-    let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls).limits(limits);
+    let (tls, _) = super::certificate();
+    let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls);
+    let server = server.limits(stoop_axum::server_limits());
     let server = server.run_here(stoop_axum::handler(app)).unwrap();
     check(server.port(), "https", "h2", reports).await;
 }

@@ -6,11 +6,14 @@ mod browser;
 mod clients;
 mod extractors;
 mod layers;
+mod make_services;
 mod serving;
 mod upgrades;
+#[cfg(feature = "websocket")]
+mod websocket;
 
 use axum::Router;
-use stoop::{Client, Server, ServerHandle, ServerLimits, ServerTls};
+use stoop::{Client, Server, ServerHandle, ServerTls};
 
 /// Reports that a test could not be run, as CONTRIBUTING.md describes.
 fn skip(name: &str, reason: &str) {
@@ -24,19 +27,22 @@ fn skip(name: &str, reason: &str) {
 
 /// Serves an application on a port of its own, on the runtime of the test.
 fn listen(app: Router) -> ServerHandle {
-    let mut limits = ServerLimits::default();
-    limits.wire.http2.extended_connect = true;
-    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits);
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(stoop_axum::server_limits());
     server.run_here(stoop_axum::handler(app)).unwrap()
 }
 
 /// The same over TLS, and a client that trusts it.
 fn listen_tls(app: Router) -> (ServerHandle, Client) {
+    let (tls, client) = certificate();
+    let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls);
+    (server.run_here(stoop_axum::handler(app)).unwrap(), client)
+}
+
+/// A certificate for `localhost`, and a client that trusts it.
+fn certificate() -> (ServerTls, Client) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
     let tls = ServerTls::builder().certificate_pem(chain.as_str(), key).build().unwrap();
     let trust = stoop::ClientTls::builder().ca_pem(chain).build().unwrap();
-    let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls);
-    let server = server.run_here(stoop_axum::handler(app)).unwrap();
-    (server, Client::builder().tls(trust).build().unwrap())
+    (tls, Client::builder().tls(trust).build().unwrap())
 }

@@ -64,7 +64,7 @@ async fn raw(mut request: Request) -> Response {
 }
 
 /// Sends and receives messages of all sizes, and closes.
-async fn converse(io: impl AsyncRead + AsyncWrite + Unpin) {
+pub(crate) async fn converse(io: impl AsyncRead + AsyncWrite + Unpin) {
     let mut socket = WebSocketStream::from_raw_socket(io, Role::Client, None).await;
     for size in [0, 1, 125, 126, 65_535, 65_536, 1_000_000] {
         let message = ClientMessage::binary(vec![7; size]);
@@ -143,11 +143,11 @@ async fn a_websocket_opens_over_tls() {
     server.close().await;
 }
 
-const UPGRADE: &str = "GET PATH HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+pub(crate) const UPGRADE: &str = "GET PATH HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
                        sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
                        sec-websocket-protocol: chat, other\r\n\r\n";
 
-async fn exchange(port: u16, bytes: String, until: &str) -> String {
+pub(crate) async fn exchange(port: u16, bytes: String, until: &str) -> String {
     let mut tcp = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     tcp.write_all(bytes.as_bytes()).await.unwrap();
     let mut read = String::new();
@@ -205,6 +205,40 @@ async fn an_upgrade_of_hypers_own_type_carries_bytes_both_ways_to_their_ends() {
     let (head, rest) = read.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 101 ") && head.contains("upgrade: shout"), "{head}");
     assert_eq!(rest, "welcome BEHIND THE HEAD bye");
+    server.close().await;
+}
+
+/// It lost its connection to the one that is made for hyper's type.
+#[tokio::test]
+async fn a_response_of_stoops_own_switches_the_connection() {
+    let shout = async || {
+        let (response, switched) = stoop::Response::upgrade("shout").unwrap();
+        tokio::spawn(async move {
+            let mut stream = stoop::rt::stream(switched.await.unwrap());
+            stream.write_all(b"welcome").await.unwrap();
+        });
+        http::Response::<stoop::Body>::from(response).map(Body::new)
+    };
+    let server = listen(Router::new().route("/", get(shout)));
+    let read = exchange(server.port(), UPGRADE.replace("PATH", "/"), "welcome").await;
+    assert!(read.starts_with("HTTP/1.1 101 ") && read.contains("upgrade: shout\r\n"), "{read}");
+    server.close().await;
+}
+
+/// RFC 8441 §3: a server says that it takes extended CONNECT, which it does not by default.
+#[tokio::test]
+async fn a_websocket_opens_over_http2_on_the_servers_own_threads() {
+    let server = stoop::Server::listen("127.0.0.1:0").unwrap().workers(1);
+    let server = server.limits(stoop_axum::server_limits());
+    let server = server.run(stoop_axum::handler(app())).unwrap();
+    let client = Client::builder().versions(Versions::Http2).build().unwrap();
+    let url = format!("{}/ws", server.endpoint());
+    let request = stoop::Request::extended_connect(&url, "websocket").unwrap();
+    let request = request.with_field("sec-websocket-version", "13").unwrap();
+    let Switch::Accepted(upgraded) = client.switch(request).await.unwrap() else {
+        panic!("declined")
+    };
+    converse(stoop::rt::stream(upgraded)).await;
     server.close().await;
 }
 

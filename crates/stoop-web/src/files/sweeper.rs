@@ -34,7 +34,7 @@ impl Sweeper {
                 tokio::time::sleep(interval).await;
                 if !sweeper.sweep() {
                     // The store knows, and may have another by now.
-                    sweeper.cache = Weak::new();
+                    drop(std::mem::take(&mut sweeper.cache));
                     return;
                 }
             }

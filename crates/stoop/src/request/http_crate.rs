@@ -1,11 +1,15 @@
 //! Requests of the `http` crate, to and from.
 
+use std::sync::Arc;
+
 use stoop_proto::RequestHead;
 use url::Url;
 
 use super::Request;
 use crate::body::Body;
 use crate::conn::recycle::Recycle;
+use crate::connection_info::ConnectionFacts;
+use crate::drain::Draining;
 use crate::error::{Error, Phase};
 use crate::header_map::{from_map, into_map};
 
@@ -39,8 +43,9 @@ impl Request {
     }
 }
 
-/// Method, URI, version, fields, extensions and content. The version is that of a request that came; a
-/// client sends in the one that it speaks with the server.
+/// Method, URI, version, fields, extensions and content; a [`Draining`] among the extensions becomes its
+/// [`draining`](Request::draining). The version is that of a request that came; a client sends in the one that it
+/// speaks with the server.
 impl TryFrom<http::Request<Body>> for Request {
     type Error = Error;
     fn try_from(request: http::Request<Body>) -> Result<Self, Error> {
@@ -59,6 +64,10 @@ impl TryFrom<http::Request<Body>> for Request {
         };
         ours.parts.head.set_version(parts.version);
         ours.parts.interim = parts.extensions.remove();
+        if let Some(draining) = parts.extensions.remove::<Draining>() {
+            let facts = ConnectionFacts { drain: draining.state(), ..Default::default() };
+            ours.parts.facts = Some(Arc::new(facts));
+        }
         ours.parts.extensions = parts.extensions;
         from_map(&parts.headers, ours.fields_mut());
         ours.body = body;
@@ -80,6 +89,7 @@ impl ConnectProtocol {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drain::DrainState;
     use http::{Method, Version};
 
     #[test]
@@ -122,5 +132,16 @@ mod tests {
                 (Some("websocket"), url.len() > 10)
             );
         }
+    }
+
+    #[test]
+    fn the_draining_of_a_server_was_lost_on_the_way_from_the_http_crate() {
+        let state = Arc::new(DrainState::default());
+        let mut theirs = http::Request::new(Body::empty());
+        theirs.extensions_mut().insert(Draining::new(Some(state.clone())));
+        let ours = Request::try_from(theirs).unwrap();
+        assert!(!ours.draining().is_draining() && ours.connection().is_none());
+        state.begin();
+        assert!(ours.draining().is_draining());
     }
 }
