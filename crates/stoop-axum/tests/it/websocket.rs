@@ -79,11 +79,11 @@ async fn open(
         ]
         .iter()
         .fold(Request::get(&url).unwrap(), |request, (name, value)| {
-            request.with_field(*name, value).unwrap()
+            request.with_field(name, value).unwrap()
         }),
     };
     for (name, value) in [("sec-websocket-version", "13")].iter().chain(fields) {
-        request = request.with_field(*name, value).unwrap();
+        request = request.with_field(name, value).unwrap();
     }
     let Switch::Accepted(upgraded) = client.switch(request).await.unwrap() else {
         panic!("declined")
