@@ -109,7 +109,7 @@ fn start(place: Binding, name: &'static str) -> ServerHandle {
 }
 
 /// Starts this program again with the sockets of `server`, and waits until it serves.
-#[expect(clippy::zombie_processes, reason = "the new process outlives this one")]
+#[expect(clippy::zombie_processes, reason = "it outlives this process")]
 fn hand_over(server: &ServerHandle, mut places: Vec<OwnedFd>) {
     let (mut ready, told) = pipe().unwrap();
     let mut handed = server.sockets().unwrap().remove(0);
