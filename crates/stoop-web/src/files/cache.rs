@@ -2,13 +2,14 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
 use super::cache_limits::FileCache;
 use super::found::Found;
 use super::store::Store;
+use super::sweeper::Sweeper;
 
 /// How many threads have a store of their own before two share one. A store that no thread uses is some hundred bytes.
 const STORES: usize = 64;
@@ -34,22 +35,35 @@ impl Cache {
 
     /// What was found at a path, if that is remembered.
     pub(super) fn find(&self, key: &str) -> Option<Found> {
-        self.store().find(key, Instant::now())
+        self.store(own_place()).find(key, Instant::now())
     }
 
-    /// Remembers what was found at a path.
-    pub(super) fn insert(&self, key: &str, found: &Found) {
+    /// Remembers what was found at a path. A file that is kept open for it is closed in time, also if nothing more is asked
+    /// for.
+    pub(super) fn insert(self: &Arc<Self>, key: &str, found: &Found) {
         if key.len() > KEY_BYTES_MAX {
             return;
         }
-        self.store().insert(key, found.clone(), Instant::now(), &self.limits);
+        let place = own_place();
+        let mut store = self.store(place);
+        store.insert(key, found.clone(), Instant::now(), &self.limits);
+        let starts = store.has_open() && !std::mem::replace(&mut store.has_sweeper, true);
+        drop(store);
+        if starts {
+            Sweeper::start(self, place, self.limits.validity);
+        }
     }
 
-    fn store(&self) -> MutexGuard<'_, Store> {
-        // A lock that is this thread's own is taken without waiting.
-        let Padded(store) = &self.stores[thread_number() % STORES];
+    /// The store at a place. A lock that is this thread's own is taken without waiting.
+    pub(super) fn store(&self, place: usize) -> MutexGuard<'_, Store> {
+        let Padded(store) = &self.stores[place];
         store.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The place of this thread's store.
+fn own_place() -> usize {
+    thread_number() % STORES
 }
 
 /// A number that this thread alone has.

@@ -54,7 +54,8 @@ impl FileCache {
     }
 
     /// How many files are kept open, those of more than 16 KiB: 128 by default, on each worker. They count to the
-    /// descriptors that a process may have.
+    /// descriptors that a process may have. Once an answer is remembered no longer its file is closed, after as long again
+    /// or a second at most, so that one that was deleted gives its space back also where nothing more is asked for.
     pub fn open_max(mut self, files: usize) -> Self {
         self.open_max = files;
         self

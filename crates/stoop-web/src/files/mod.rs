@@ -1,7 +1,7 @@
 //! Static files: a directory as an endpoint, with ranges, conditions, codings that are there already, and listings.
 //!
-//! A path is looked up in what this worker remembers (`cache`, `store`), and else below the directory (`path`, `load`).
-//! What is there is a file with the fields of its responses (`representation`); which response a request gets of it is
+//! A path is looked up in what this worker remembers (`cache`, `store`, `sweeper`), and else below the directory (`path`,
+//! `load`). What is there is a file with the fields of its responses (`representation`); which response a request gets of it is
 //! decided in the order of RFC 9110 §13.2.2 (`respond`, with `condition`, `ranges`, `coding`). Nothing is encoded here:
 //! that is [`Compress`](crate::Compress)'s.
 
@@ -21,6 +21,7 @@ mod representation;
 mod respond;
 mod service;
 mod store;
+mod sweeper;
 mod types;
 
 pub use cache_limits::FileCache;

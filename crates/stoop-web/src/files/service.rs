@@ -27,12 +27,12 @@ pub(super) type LaterResponse = Pin<Box<dyn Future<Output = Response> + Send>>;
 /// Files, and what is remembered of them.
 pub(super) struct Service {
     files: Files,
-    cache: Option<Cache>,
+    cache: Option<Arc<Cache>>,
 }
 
 impl Service {
     pub(super) fn new(files: Files) -> Self {
-        let cache = files.cache.clone().map(Cache::new);
+        let cache = files.cache.clone().map(|limits| Arc::new(Cache::new(limits)));
         Self { files, cache }
     }
 

@@ -25,6 +25,8 @@ pub(super) struct Store {
     entries: Vec<Entry>,
     hand: usize,
     total: Cost,
+    /// A task comes by for what has expired: see [`Sweeper`](super::sweeper::Sweeper).
+    pub(super) has_sweeper: bool,
 }
 
 struct Entry {
@@ -77,8 +79,24 @@ impl Store {
         self.entries.push(Entry { key, found, cost, expires, was_used });
     }
 
-    /// Forgets what has expired among the entries that the hand comes to next, so that a file that was removed does not
-    /// stay open for long.
+    /// Forgets all that has expired, and says whether files are open still.
+    pub(super) fn sweep_all(&mut self, now: Instant) -> bool {
+        let mut place = 0;
+        while let Some(entry) = self.entries.get(place) {
+            match entry.expires <= now {
+                true => drop(self.remove(place)),
+                false => place += 1,
+            }
+        }
+        self.has_open()
+    }
+
+    /// Whether files are kept open.
+    pub(super) fn has_open(&self) -> bool {
+        self.total.open > 0
+    }
+
+    /// Forgets what has expired among the entries that the hand comes to next, so that there is room.
     fn sweep(&mut self, now: Instant) {
         for _ in 0..SWEPT_PER_INSERT {
             match self.entries.get(self.hand) {
@@ -167,6 +185,25 @@ mod tests {
         assert_eq!(store.total.open, 10);
         (0..10).for_each(|_| store.insert("new", Found::Nothing, later(now), &limits));
         assert_eq!((store.total.open, store.entries.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_sweep_forgets_all_that_has_expired_and_nothing_else() {
+        let (mut store, now) = (Store::default(), Instant::now());
+        let limits = FileCache::new();
+        for index in 0..50 {
+            let (old, young) = (format!("old-{index}"), format!("young-{index}"));
+            store.insert(&old, file(None), now, &limits);
+            store.insert(&young, file(Some(10)), now + Duration::from_millis(500), &limits);
+        }
+        assert!(store.sweep_all(now) && store.entries.len() == 100);
+        assert!(!store.sweep_all(later(now)), "no file is open");
+        assert_eq!(store.total, Cost { open: 0, bytes: 500 });
+        for (key, place) in &store.places {
+            assert!(key.starts_with("young-") && store.entries[*place].key == *key);
+        }
+        assert_eq!((store.places.len(), store.entries.len()), (50, 50));
+        assert!(!store.sweep_all(later(later(now))) && store.entries.is_empty());
     }
 
     #[test]

@@ -68,6 +68,41 @@ async fn without_memory_each_answer_is_what_is_there() {
     }
 }
 
+/// How many descriptors of this process are of files below a directory, deleted ones included.
+#[cfg(target_os = "linux")]
+fn open_below(tree: &Tree) -> usize {
+    let below = fs::canonicalize(tree.path("")).unwrap();
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    let paths = descriptors.filter_map(|descriptor| fs::read_link(descriptor.ok()?.path()).ok());
+    // The directory itself is open.
+    paths.filter(|path| path.starts_with(&below) && *path != below).count()
+}
+
+/// A file that was deleted has its space until it is closed.
+#[cfg(target_os = "linux")]
+#[tokio::test(start_paused = true)]
+async fn a_file_is_closed_in_time_without_another_request() {
+    let content = vec![b'x'; 40_000];
+    let tree = Tree::new(&[("a", &content), ("b", &content)]);
+    let short = FileCache::new().validity(Duration::from_millis(10));
+    for (cache, closed_after) in [(FileCache::new(), 2_001), (short, 1_011)] {
+        let client = client(tree.files().cache(cache));
+        for round in 0..2 {
+            for path in ["/a", "/b"] {
+                assert_eq!(get(&client, path, &[]).await.1.as_bytes(), content);
+            }
+            assert_eq!(open_below(&tree), 2, "{round}: they are remembered");
+            tokio::time::sleep(Duration::from_millis(closed_after)).await;
+            assert_eq!(open_below(&tree), 0, "{round}: nothing was asked for meanwhile");
+        }
+    }
+    let always = client(tree.files().cache(FileCache::new().validity(Duration::MAX)));
+    assert_eq!(get(&always, "/a", &[]).await.1.as_bytes(), content);
+    tokio::time::sleep(Duration::from_secs(3 * 24 * 3600)).await;
+    assert_eq!(open_below(&tree), 1, "it is always valid");
+    drop(always);
+}
+
 /// RFC 9110 §8.8.1: stores of packages give all files the same time, and then something else tells them apart.
 #[tokio::test]
 async fn a_file_without_a_time_has_a_tag_that_changes_with_it() {
