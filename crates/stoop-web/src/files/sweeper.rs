@@ -33,8 +33,6 @@ impl Sweeper {
             loop {
                 tokio::time::sleep(interval).await;
                 if !sweeper.sweep() {
-                    // The store knows, and may have another by now.
-                    drop(std::mem::take(&mut sweeper.cache));
                     return;
                 }
             }
@@ -42,11 +40,14 @@ impl Sweeper {
     }
 
     /// Closes what has expired, and says whether to come again.
-    fn sweep(&self) -> bool {
+    fn sweep(&mut self) -> bool {
         let Some(cache) = self.cache.upgrade() else { return false };
         let mut store = cache.store(self.place);
-        // While the store is locked: what is added after this starts another.
         store.has_sweeper = store.sweep_all(tokio::time::Instant::now());
+        if !store.has_sweeper {
+            // The store knows, and has another one as soon as it is unlocked and a file is added.
+            self.cache = Weak::new();
+        }
         store.has_sweeper
     }
 }
