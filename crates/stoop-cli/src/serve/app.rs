@@ -3,9 +3,10 @@
 use std::fs::OpenOptions;
 use std::time::Duration;
 
-use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, LogHandle, Router};
+use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, LogHandle, Router, Sight};
 
 use super::args::{LogFormat, Settings};
+use super::status::Status;
 use super::users;
 use crate::failure::CommandFailure;
 use crate::streams;
@@ -27,17 +28,23 @@ pub(super) struct Built {
 /// # Errors
 /// [`CommandFailure::Io`] if the directory or the access log cannot be opened; [`CommandFailure::Usage`] for users that are
 /// none.
-pub(super) fn app(settings: &Settings) -> Result<Built, CommandFailure> {
+pub(super) fn app(settings: &Settings, sight: &Sight) -> Result<Built, CommandFailure> {
     let mut router = Router::new().fallback(files(settings)?);
     let log = access_log(settings)?;
     let handle = log.as_ref().map(AccessLog::handle);
     if let Some(log) = log {
         router = router.layer(log);
     }
+    let auth = users::auth(&settings.auth)?;
+    if let Some(who) = settings.status {
+        // Looking at the figures changes none of them, and pages of other origins do not read them.
+        router = router.layer(Status::new(who, sight, auth.clone())?);
+        router = router.layer(sight.clone());
+    }
     if settings.cors {
         router = router.layer(Cors::any_origin().max_age(CORS_MAX_AGE));
     }
-    if let Some(auth) = users::auth(&settings.auth)? {
+    if let Some(auth) = auth {
         router = router.layer(auth);
     }
     if settings.compress {

@@ -32,6 +32,11 @@ Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' take
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
 browser sends the password with each request.
 
+Status: with --status it is shown to what comes from a loopback address and has no field of a \
+proxy's (Forwarded, Via, X-Forwarded-For and their like), and for others there is no such path. A \
+proxy on this machine that sends neither these nor the Host that it was asked for hides that its \
+clients are elsewhere: have it refuse /_stoop, or use --auth, which holds for the status too.
+
 A file given by --config has the long names of the options, and lists where they can be given \
 several times:
   directory = \"public\"
@@ -127,6 +132,17 @@ pub(super) struct Settings {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) access_log_file: Option<PathBuf>,
 
+    /// Show how the server does, at /_stoop/status, and for Prometheus at /_stoop/metrics: to clients of this machine,
+    /// unless it says =all
+    #[arg(
+        long,
+        value_name = "WHO",
+        num_args = 0..=1,
+        default_missing_value = "local",
+        require_equals = true
+    )]
+    pub(super) status: Option<StatusFor>,
+
     /// The number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(super) workers: Option<usize>,
@@ -146,6 +162,16 @@ pub(super) enum LogFormat {
     Combined,
     /// JSON, one object a line, with the time of each phase
     Json,
+}
+
+/// Who is shown the status.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum StatusFor {
+    /// Clients of this machine, which ask for localhost or a loopback address
+    Local,
+    /// Every client
+    All,
 }
 
 fn workers(text: &str) -> Result<usize, String> {

@@ -55,6 +55,7 @@ impl Settings {
             auth: list(self.auth, below.auth),
             access_log: self.access_log.or(below.access_log),
             access_log_file: self.access_log_file.or(below.access_log_file),
+            status: self.status.or(below.status),
             workers: self.workers.or(below.workers),
             quiet: self.quiet || below.quiet,
         }
@@ -81,7 +82,7 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::args::LogFormat;
+    use crate::serve::args::{LogFormat, StatusFor};
 
     fn written(text: &str) -> Settings {
         parse(text, Path::new("/etc/site/serve.toml")).unwrap()
@@ -92,13 +93,13 @@ mod tests {
         let settings = written(
             "directory = 'public'\nlisten = ['1']\ntls = ['/a.pem', 'b.pem']\nspa = true\n\
              listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
-             access-log-file = 'log'\nworkers = 2\nquiet = true\n",
+             access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nquiet = true\n",
         );
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
         assert_eq!(settings.tls, [Path::new("/a.pem"), Path::new("/etc/site/b.pem")]);
         assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
         assert_eq!(settings.access_log, Some(LogFormat::Json));
-        assert_eq!(settings.workers, Some(2));
+        assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
         assert!(settings.spa && settings.listing && settings.cors && settings.compress);
         assert!(settings.quiet && settings.auth == ["a:b"] && settings.listen == ["1"]);
     }
@@ -119,6 +120,8 @@ mod tests {
             ("spa = ", "line 1"),
             ("listen = 8080", "expected a string, or a list of strings"),
             ("access-log = 'xml'", "unknown variant `xml`"),
+            ("status = 'everyone'", "unknown variant `everyone`"),
+            ("status = true", "status"),
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();
             let CommandFailure::Usage(message) = failure else { panic!("{text}") };

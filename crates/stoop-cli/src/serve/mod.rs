@@ -1,6 +1,7 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
-//! [`args`] are the options as typed, [`config`] those of a file; [`app`] is what answers, [`places`] where, and
+//! [`args`] are the options as typed, [`config`] those of a file; [`app`] is what answers, [`status`] what it tells of
+//! itself, [`places`] where, and
 //! [`mod@run`] the life of the server, and [`hand_over`] its end in
 //! favour of a new process.
 
@@ -13,6 +14,7 @@ mod hand_over;
 mod manager;
 mod places;
 mod run;
+mod status;
 mod swap;
 mod users;
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use sd_notify::NotifyState;
 use stoop::{Binding, Server, ServerHandle};
-use stoop_web::LogHandle;
+use stoop_web::{LogHandle, Sight};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::args::{ServeArgs, Settings};
+use super::args::{ServeArgs, Settings, StatusFor};
 use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
 use super::swap::Swap;
-use super::{app, config, manager, places};
+use super::{app, config, manager, places, status};
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};
 
@@ -46,6 +46,7 @@ struct Service {
     swap: Swap,
     /// The access log of now.
     log: Mutex<Option<LogHandle>>,
+    sight: Sight,
     #[cfg(feature = "tls")]
     tls: Option<stoop::ServerTls>,
 }
@@ -56,10 +57,12 @@ impl Service {
         if settings.wants_tls() {
             return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
         }
-        let built = app::app(settings)?;
+        let sight = status::sight();
+        let built = app::app(settings, &sight)?;
         Ok(Self {
             swap: Swap::new(built.app),
             log: Mutex::new(built.log),
+            sight,
             #[cfg(feature = "tls")]
             tls: super::certificate::tls(settings)?,
         })
@@ -73,6 +76,7 @@ impl Service {
         let workers = settings.workers();
         let mut reserve = Reserve::new(typed.len() * workers).map_err(failed)?;
         let server = self.start(bindings, workers)?;
+        self.sight.add_server(&server);
         announce(settings, &server)?;
         manager::tell(&[NotifyState::Ready]);
         handed.finish();
@@ -139,7 +143,7 @@ impl Service {
 
 impl Service {
     fn read_again(&self, args: &ServeArgs) -> Result<(), CommandFailure> {
-        let built = app::app(&config::settings(args)?)?;
+        let built = app::app(&config::settings(args)?, &self.sight)?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
             tls.reload().map_err(|error| CommandFailure::Io(error.to_string()))?;
@@ -183,11 +187,20 @@ fn bindings(
 fn announce(settings: &Settings, server: &ServerHandle) -> Result<(), CommandFailure> {
     let addresses = places::local_addresses();
     let urls = server.endpoints().iter().flat_map(|endpoint| places::urls(endpoint, &addresses));
-    let urls: String = urls.map(|url| format!("  {url}\n")).collect();
+    let urls: Vec<String> = urls.collect();
+    let status = settings.status.and_then(|who| status::url(who, &urls));
+    if status.is_none() && settings.status == Some(StatusFor::Local) {
+        stderr::message(
+            "--status is for clients that ask for a loopback address, and none of the places is one; \
+             --status=all is for all",
+        );
+    }
+    let status = status.map(|url| format!("  {url} shows how it does\n")).unwrap_or_default();
+    let urls: String = urls.iter().map(|url| format!("  {url}\n")).collect();
     let directory = settings.directory();
     let directory = directory.canonicalize().unwrap_or(directory);
     let note = no_index(settings, &directory);
-    say(settings, &format!("serving {} at\n{urls}{note}", directory.display()))
+    say(settings, &format!("serving {} at\n{urls}{status}{note}", directory.display()))
 }
 
 /// A line that says what the first click will find, where that is nothing.

@@ -4,6 +4,7 @@ mod answers;
 mod documented;
 mod life;
 mod refusals;
+mod status;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
