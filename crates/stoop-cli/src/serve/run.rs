@@ -9,7 +9,7 @@ use stoop::{Binding, Server, ServerHandle};
 use stoop_web::{LogHandle, Sight};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::args::{ServeArgs, Settings};
+use super::args::{ServeArgs, Settings, StatusFor};
 use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
 use super::swap::Swap;
 use super::{app, config, manager, places, status};
@@ -188,17 +188,14 @@ fn announce(settings: &Settings, server: &ServerHandle) -> Result<(), CommandFai
     let addresses = places::local_addresses();
     let urls = server.endpoints().iter().flat_map(|endpoint| places::urls(endpoint, &addresses));
     let urls: Vec<String> = urls.collect();
-    let status = match settings.status.map(|who| status::url(who, &urls)) {
-        Some(Some(url)) => format!("  {url} shows how it does\n"),
-        Some(None) => {
-            stderr::message(
-                "--status is for clients that ask for a loopback address, and none of the places is one; \
-                 --status=all is for all",
-            );
-            String::new()
-        }
-        None => String::new(),
-    };
+    let status = settings.status.and_then(|who| status::url(who, &urls));
+    if status.is_none() && settings.status == Some(StatusFor::Local) {
+        stderr::message(
+            "--status is for clients that ask for a loopback address, and none of the places is one; \
+             --status=all is for all",
+        );
+    }
+    let status = status.map(|url| format!("  {url} shows how it does\n")).unwrap_or_default();
     let urls: String = urls.iter().map(|url| format!("  {url}\n")).collect();
     let directory = settings.directory();
     let directory = directory.canonicalize().unwrap_or(directory);
