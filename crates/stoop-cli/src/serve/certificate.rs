@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use stoop::ServerTls;
+use stoop::tls::{ServerTlsBuilder, TlsConfigError};
 
 use super::args::Settings;
 use crate::failure::CommandFailure;
@@ -12,16 +13,42 @@ use crate::failure::CommandFailure;
 /// # Errors
 /// [`CommandFailure::Io`] if its files cannot be read, or do not fit together.
 pub(super) fn tls(settings: &Settings) -> Result<Option<ServerTls>, CommandFailure> {
-    let builder = match &*settings.tls {
-        [chain, key] => ServerTls::builder().certificate_files(chain, key),
+    let Some(builder) = builder(settings)? else { return Ok(None) };
+    builder.build().map(Some).map_err(failure)
+}
+
+/// Reads the certificate again: that of other files, if the settings name others now. One that was made stays.
+///
+/// # Errors
+/// As [`tls`]; what was used before is used on.
+pub(super) fn read_again(
+    tls: &ServerTls,
+    started: &Settings,
+    settings: &Settings,
+) -> Result<(), CommandFailure> {
+    if settings.tls.is_empty() && started.tls.is_empty() {
+        return Ok(());
+    }
+    match builder(settings)? {
+        Some(builder) => tls.replace(builder).map_err(failure),
+        // Without TLS only from the next process on.
+        None => Ok(()),
+    }
+}
+
+fn builder(settings: &Settings) -> Result<Option<ServerTlsBuilder>, CommandFailure> {
+    Ok(match &*settings.tls {
+        [chain, key] => Some(ServerTls::builder().certificate_files(chain, key)),
         _ if settings.tls_self_signed => {
             let (chain, key) = self_signed::certificate(&names())?;
-            ServerTls::builder().certificate_pem(chain, key)
+            Some(ServerTls::builder().certificate_pem(chain, key))
         }
-        _ => return Ok(None),
-    };
-    let built = builder.build();
-    built.map(Some).map_err(|error| CommandFailure::Io(format!("cannot speak TLS: {error}")))
+        _ => None,
+    })
+}
+
+fn failure(error: TlsConfigError) -> CommandFailure {
+    CommandFailure::Io(format!("cannot speak TLS: {error}"))
 }
 
 /// The names and addresses of this machine.

@@ -62,7 +62,6 @@ impl Settings {
     }
 
     /// Whether TLS is asked for.
-    #[cfg(not(feature = "tls"))]
     pub(super) fn wants_tls(&self) -> bool {
         !self.tls.is_empty() || self.tls_self_signed
     }

@@ -22,6 +22,9 @@ const GRACE: Duration = Duration::from_secs(30);
 /// How long a person at a terminal is left without a word, once it is to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long the access log may take to write its last lines.
+const LOG_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Serves until a signal ends it.
 ///
 /// # Errors
@@ -72,38 +75,85 @@ impl Service {
         let failed = |error| CommandFailure::io("cannot start", &error);
         let mut signals = Signals::new().map_err(failed)?;
         let mut handed = Handed::take()?;
-        let (typed, bindings) = bindings(settings, &mut handed)?;
         let workers = settings.workers();
-        let mut reserve = Reserve::new(typed.len() * workers).map_err(failed)?;
+        let Places { typed, bindings, sockets_max } = listened(settings, &mut handed)?;
+        let mut reserve = Reserve::new(sockets_max).map_err(failed)?;
         let server = self.start(bindings, workers)?;
         self.sight.add_server(&server);
         announce(settings, &server)?;
         manager::tell(&[NotifyState::Ready]);
         handed.finish();
-        loop {
+        let is_replaced = loop {
             match signals.next().await {
-                Order::Reload => self.reload(args),
-                Order::End => break,
-                Order::HandOver => match reserve.hand_over(&typed, &server).await {
-                    Ok(process) => {
-                        stderr::message(format_args!("process {process} took over"));
-                        manager::tell(&[NotifyState::MainPid(process)]);
-                        break;
+                Order::Reload => self.reload(args, settings),
+                Order::End => break false,
+                Order::HandOver => {
+                    let handing = reserve.hand_over(&typed, &server);
+                    let (taken, ends) =
+                        self.obey_meanwhile(handing, &mut signals, args, settings).await;
+                    match taken {
+                        Ok(process) => {
+                            stderr::message(format_args!("process {process} took over"));
+                            manager::tell(&[NotifyState::MainPid(process)]);
+                            break true;
+                        }
+                        Err(error) => {
+                            let goes_on = if ends { "" } else { "; this one goes on" };
+                            stderr::message(format_args!("cannot hand over: {error}{goes_on}"));
+                        }
                     }
-                    Err(error) => {
-                        stderr::message(format_args!(
-                            "cannot hand over: {error}; this one goes on"
-                        ));
+                    if ends {
+                        break false;
                     }
+                }
+            }
+        };
+        // Where another process has taken over, the service does not stop: the manager would end that one too.
+        if !is_replaced {
+            manager::tell(&[NotifyState::Stopping]);
+        }
+        end(&server, &mut signals).await;
+        self.end_log();
+        Ok(())
+    }
+
+    /// Waits for a hand-over, obeying signals, and says whether one of them asked for the end. It comes with that of the
+    /// hand-over; the end of a server that is asked for twice is a hasty one.
+    async fn obey_meanwhile(
+        &self,
+        handing: impl Future<Output = std::io::Result<u32>>,
+        signals: &mut Signals,
+        args: &ServeArgs,
+        settings: &Settings,
+    ) -> (std::io::Result<u32>, bool) {
+        let mut handing = std::pin::pin!(handing);
+        let mut ends = false;
+        loop {
+            tokio::select! {
+                taken = &mut handing => return (taken, ends),
+                order = signals.next() => match order {
+                    Order::Reload => self.reload(args, settings),
+                    Order::End => ends = true,
+                    // One is under way.
+                    Order::HandOver => {}
                 },
             }
         }
-        manager::tell(&[NotifyState::Stopping]);
-        end(&server, &mut signals).await;
-        if let Some(log) = &*self.log.lock().unwrap_or_else(PoisonError::into_inner) {
+    }
+
+    /// Writes what is queued for the log, unless its writer stands still.
+    fn end_log(&self) {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(log) = log else { return };
+        let (told, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
             log.flush();
+            // It is too late if there is no receiver.
+            let _ = told.send(());
+        });
+        if ended.recv_timeout(LOG_PATIENCE).is_err() {
+            stderr::message("the access log takes no more lines: the last ones are lost");
         }
-        Ok(())
     }
 
     fn start(
@@ -128,10 +178,10 @@ impl Service {
     }
 
     /// Reads everything again; what is wrong then is told, and changes nothing.
-    fn reload(&self, args: &ServeArgs) {
+    fn reload(&self, args: &ServeArgs, started: &Settings) {
         manager::tell_reloading();
-        match self.read_again(args) {
-            Ok(()) => stderr::message("read again what is served, and how"),
+        match self.read_again(args, started) {
+            Ok(later) => stderr::message(format_args!("read again what is served, and how{later}")),
             Err(CommandFailure::Usage(message) | CommandFailure::Io(message)) => {
                 stderr::message(format_args!("{message}; everything stays as it was"));
             }
@@ -142,45 +192,62 @@ impl Service {
 }
 
 impl Service {
-    fn read_again(&self, args: &ServeArgs) -> Result<(), CommandFailure> {
-        let built = app::app(&config::settings(args)?, &self.sight)?;
+    /// Returns what to add to the message of success.
+    fn read_again(&self, args: &ServeArgs, started: &Settings) -> Result<&str, CommandFailure> {
+        let settings = config::settings(args)?;
+        places::check(&settings)?;
+        let built = app::app(&settings, &self.sight)?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &self.tls {
-            tls.reload().map_err(|error| CommandFailure::Io(error.to_string()))?;
+            super::certificate::read_again(tls, started, &settings)?;
         }
         self.swap.replace(built.app);
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = built.log;
-        Ok(())
+        let is_at_start = settings.listen != started.listen
+            || settings.workers() != started.workers()
+            || settings.wants_tls() != started.wants_tls();
+        Ok(if is_at_start {
+            "; where it listens, and its workers, change with the next process"
+        } else {
+            ""
+        })
     }
 }
 
-/// Where to listen: what was asked for, with the sockets that were handed over, and those of the service manager. Without
-/// any the default.
-fn bindings(
-    settings: &Settings,
-    handed: &mut Handed,
-) -> Result<(Typed, Vec<Binding>), CommandFailure> {
-    let mut typed: Typed = Vec::new();
-    let mut bindings = Vec::new();
+/// Where to listen.
+struct Places {
+    typed: Typed,
+    bindings: Vec<Binding>,
+    /// The sockets that the server may have: those that were handed over, and one for each worker.
+    sockets_max: usize,
+}
+
+/// What was asked for, with the sockets that were handed over, and those of the service manager. Without any the default.
+fn listened(settings: &Settings, handed: &mut Handed) -> Result<Places, CommandFailure> {
+    let workers = settings.workers();
+    let mut places = Places { typed: Vec::new(), bindings: Vec::new(), sockets_max: 0 };
     let managed = manager::sockets()?.into_iter().map(|socket| vec![socket]);
     let inherited = std::iter::from_fn(|| handed.sockets(MANAGER));
     for sockets in managed.chain(inherited) {
-        typed.push(MANAGER.to_owned());
-        bindings.push(hand_over::binding(MANAGER, sockets)?);
+        places.sockets_max += sockets.len().max(workers);
+        places.typed.push(MANAGER.to_owned());
+        places.bindings.push(hand_over::binding(MANAGER, sockets)?);
     }
     let default = [places::DEFAULT.to_owned()];
     let asked = match &*settings.listen {
-        [] if typed.is_empty() => &default[..],
+        [] if places.typed.is_empty() => &default[..],
         asked => asked,
     };
     for place in asked {
-        bindings.push(match handed.sockets(place) {
+        let sockets = handed.sockets(place);
+        places.sockets_max += sockets.as_ref().map_or(0, Vec::len).max(workers);
+        places.bindings.push(match sockets {
             Some(sockets) => hand_over::binding(place, sockets)?,
             None => places::binding(place)?,
         });
-        typed.push(place.clone());
+        places.typed.push(place.clone());
     }
-    Ok((typed, bindings))
+    Ok(places)
 }
 
 /// Says where it listens.

@@ -74,13 +74,15 @@ fn sighup_reads_the_file_of_options_again() {
     served.until("/f", "one");
     write("directory = 'two'\n");
     served.signal("HUP");
-    told("read again what is served, and how");
+    told(
+        "read again what is served, and how; where it listens, and its workers, change with the next process",
+    );
     served.until("/f", "two");
     write("directory = 'three'\n");
     served.signal("HUP");
     told("everything stays as it was");
     served.until("/f", "two");
-    write("directory = 'two'\nlisting = true\n");
+    write("directory = 'two'\nlisting = true\nlisten = ['127.0.0.1:0']\n");
     served.signal("HUP");
     told("read again what is served, and how");
     for _ in 0..500 {

@@ -4,6 +4,7 @@ mod answers;
 mod clients;
 mod documented;
 mod life;
+mod manager;
 mod refusals;
 mod status;
 

@@ -1,0 +1,113 @@
+//! What the service manager is told, by a socket in its place (sd_notify(3)).
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixDatagram;
+use std::process::Command;
+use std::time::Duration;
+
+use super::{Folder, Served};
+
+/// The manager's end.
+struct Manager(UnixDatagram);
+
+impl Manager {
+    fn new(folder: &Folder) -> Self {
+        let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self(socket)
+    }
+
+    /// What it is told next.
+    fn told(&self) -> String {
+        let mut buffer = [0; 256];
+        let length = self.0.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).trim().to_owned()
+    }
+
+    /// Waits for a hand-over, and returns the process that serves. Both processes tell of it, in either order.
+    fn main_process(&self) -> String {
+        let mut both = [self.told(), self.told()];
+        both.sort();
+        let [main, ready] = both;
+        assert_eq!(ready, "READY=1");
+        main.strip_prefix("MAINPID=").unwrap().to_owned()
+    }
+}
+
+fn served(folder: &Folder) -> Served {
+    let mut command = crate::stoop::stoop("serve");
+    command.env("NOTIFY_SOCKET", folder.path().join("notify"));
+    command.arg("--config").arg(folder.path().join("serve.toml"));
+    Served::run(command)
+}
+
+fn signal(name: &str, process: &str) {
+    assert!(Command::new("kill").args(["-s", name, process]).status().unwrap().success());
+}
+
+/// The manager would end the new process too. Sockets that were there stay, whatever the workers are.
+#[test]
+fn of_a_hand_over_the_manager_is_told_the_process_and_no_stop_also_with_fewer_workers() {
+    let folder = Folder::new(&[("f", "content")]);
+    let manager = Manager::new(&folder);
+    folder.write("serve.toml", "directory = '.'\nlisten = ['127.0.0.1:0']\nworkers = 4\n");
+    let mut first = served(&folder);
+    assert_eq!(manager.told(), "READY=1");
+    folder.write("serve.toml", "directory = '.'\nlisten = ['127.0.0.1:0']\nworkers = 1\n");
+    first.signal("USR2");
+    let second = manager.main_process();
+    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    signal("USR2", &second);
+    let third = manager.main_process();
+    assert_ne!(second, third);
+    first.until("/f", "content");
+    signal("TERM", &third);
+    assert_eq!(manager.told(), "STOPPING=1");
+}
+
+/// A first request for the end leaves what runs its time, also if it comes while another process is started.
+#[test]
+fn a_request_for_the_end_during_a_hand_over_does_not_cut_what_runs() {
+    let folder = Folder::new(&[("large", &"x".repeat(40 << 20))]);
+    let manager = Manager::new(&folder);
+    folder.write("serve.toml", "directory = '.'\nlisten = ['127.0.0.1:0']\n");
+    let mut first = served(&folder);
+    assert_eq!(manager.told(), "READY=1");
+    let mut stream = TcpStream::connect(&first.authority).unwrap();
+    stream.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    stream.read_exact(&mut [0; 12]).unwrap();
+    first.signal("USR2");
+    first.signal("TERM");
+    let second = manager.main_process();
+    let rest = std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+    assert!(rest > 40 << 20);
+    assert_eq!(first.child.wait().unwrap().code(), Some(0));
+    signal("TERM", &second);
+}
+
+/// What the access log is written to stands still: the process ends all the same.
+#[test]
+fn a_log_that_nothing_reads_keeps_neither_workers_nor_the_end() {
+    let folder = Folder::new(&[("f", "content")]);
+    let mut served = Served::start(&folder, "--workers 2 --access-log json");
+    let long = format!("/f?{}", "x".repeat(8000));
+    for _ in 0..40 {
+        assert_eq!(served.get(&long, "").1, "content");
+    }
+    let mut messages = BufReader::new(served.child.stderr.take().unwrap()).lines();
+    served.signal("HUP");
+    let message = messages.next().unwrap().unwrap();
+    assert!(message.ends_with("read again what is served, and how"), "{message}");
+    for _ in 0..20 {
+        assert_eq!(served.get(&long, "").1, "content");
+    }
+    served.signal("TERM");
+    for _ in 0..1000 {
+        if let Some(status) = served.child.try_wait().unwrap() {
+            return assert_eq!(status.code(), Some(0));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the process has not ended");
+}
