@@ -143,7 +143,7 @@ function show(all) {
     remember("memory", all.memory_bytes);
     say("most_memory", bytes(Math.max(...kept.memory)) + " at most, last minute");
   }
-  const routes = all.routes.toSorted((one, other) => other.requests - one.requests);
+  const routes = [...all.routes].sort((one, other) => other.requests - one.requests);
   fill("routes", routes.map((route) => [
     route.route, count(route.requests), [count(route.errors), route.errors ? "bad" : ""], bytes(route.sent_bytes),
     millis(route.p50_ms), millis(route.p90_ms), millis(route.p99_ms), millis(route.max_ms),
@@ -174,7 +174,7 @@ async function poll() {
     const response = await fetch(location.pathname, { headers, cache: "no-store", signal: AbortSignal.timeout(5000) });
     if (!response.ok) { throw new Error("status " + response.status); }
     show(await response.json());
-    state("live", "live");
+    state(isPaused ? "paused" : "live", isPaused ? "" : "live");
   } catch (error) {
     state("no figures: " + error.message, "bad");
   }

@@ -26,7 +26,7 @@ const PAGE: &str = concat!(
 const POLICY: &str = concat!(
     "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ",
     "style-src 'sha256-Yt1IifmfEy72DyVV7vyGFfGlWiJKNvCkehq91tzdneI='; ",
-    "script-src 'sha256-+uUe/X8O3aI56IZckjzog3v9YwvSZP7F8SWqUZwpUp4='",
+    "script-src 'sha256-7a1wYj4LGXHTy1iiFLKSvhcbzeftjuq3awSfk5myV8k='",
 );
 
 /// A page with the figures of a [`Sight`]: rates, statuses, latency by route, the slowest exchanges of the last five

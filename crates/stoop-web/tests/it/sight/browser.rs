@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use stoop::{Server, StatusCode, Versions};
 use stoop_web::{Path, Router, Sight, StatusPage, get};
 
+use super::page::raw;
 use super::{serve, within};
 use crate::kit;
 
@@ -45,6 +46,8 @@ async fn a_browser_shows_figures_and_finds_nothing_wrong() {
         let url = format!("{}/users/7", server.endpoint());
         client.get(url).await.unwrap().text().await.unwrap();
     }
+    let path = "/<img/src=x/onerror=document.title='broken'>";
+    assert!(within(raw(server.port(), path)).await.starts_with("HTTP/1.1 404 "));
     let page = StatusPage::new(&sight).title("<i>orders</i>");
     let app = Router::new().route("/status", get(page.endpoint())).build().unwrap();
     let inside = Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
@@ -62,9 +65,10 @@ async fn a_browser_shows_figures_and_finds_nothing_wrong() {
         "role=\"status\" class=\"live\">live<",
         "<th scope=\"row\">/users/{&lt;img src=x onerror=document.title='broken'&gt;}</th><td>3</td>",
         "<th scope=\"row\">GET /users/7</th><td>404</td>",
+        "<th scope=\"row\">GET /&lt;img/src=x/onerror=document.title='broken'&gt;</th><td>404</td>",
         "3.0 MiB",
         "<span id=\"connections\">1</span>",
-        "<th scope=\"row\">accepted</th><td>1</td>",
+        "<th scope=\"row\">accepted</th><td>2</td>",
     ] {
         assert!(page.contains(expected), "{expected} in {page}");
     }

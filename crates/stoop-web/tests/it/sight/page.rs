@@ -75,8 +75,7 @@ async fn a_path_with_markup_in_it_stays_a_string_of_json() {
     let app = Router::new().layer(sight.clone()).build().unwrap();
     let server = stoop::Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
     // A client of this library would not send all of it.
-    let head = format!("GET {MARKUP} HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
-    let answer = super::within(raw(server.port(), head)).await;
+    let answer = super::within(raw(server.port(), MARKUP)).await;
     super::within(server.close()).await;
     let figures = StatusPage::new(&sight).endpoint()(stoop::Request::get("/?json").unwrap());
     assert_eq!(field(&figures, "content-type"), "application/json");
@@ -87,11 +86,12 @@ async fn a_path_with_markup_in_it_stays_a_string_of_json() {
     assert_eq!(all["slowest"][0]["path"], MARKUP);
 }
 
-/// What comes in answer to bytes.
-async fn raw(port: u16, bytes: String) -> String {
+/// What comes in answer to a request for a path, whatever is in it.
+pub(super) async fn raw(port: u16, path: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    stream.write_all(bytes.as_bytes()).await.unwrap();
+    let head = format!("GET {path} HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     answer
