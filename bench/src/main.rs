@@ -15,6 +15,7 @@ mod core_watch;
 mod cores;
 mod debian;
 mod descriptors;
+mod echoes;
 mod exchange;
 mod fetch_lines;
 mod figure;

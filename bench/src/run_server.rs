@@ -13,13 +13,13 @@ use tempfile::TempDir;
 use crate::bench::Bench;
 use crate::contender::{self, Placeholders};
 use crate::cores::Placement;
+use crate::echoes;
 use crate::exchange::{self, ServerConnector, SessionKind};
 use crate::load::LoadRequest;
 use crate::paths;
 use crate::process::Process;
 use crate::program::Program;
 use crate::series::Series;
-use crate::websocket;
 
 /// How long a server may take until it answers.
 const READY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -175,7 +175,7 @@ impl ServerProgram {
                 _ => [self.paths(mode), &self.server.paths_more].concat(),
             };
             match mode {
-                ServerMode::WebSocket => websocket::check(server.address)?,
+                ServerMode::WebSocket => echoes::check(server.address)?,
                 _ => paths::check(&mode.connector(bench)?, server.address, &paths)?,
             }
             self.is_checked.set(true);
