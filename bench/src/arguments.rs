@@ -41,6 +41,8 @@ pub(crate) enum WorkOptions {
     Slow(SlowOptions),
     /// Drains of a busy server: whether a request that was executed is not answered
     Drain(DrainOptions),
+    /// A busy `stoop serve` whose place a new process takes: whether a connection is refused or reset
+    Handover(HandoverOptions),
     /// Small URLs of one fast server: CPU time per request of the client
     Fetch(FetchOptions),
     /// The comparison of fetching clients: one table for the synthetic internet, one for a fast server
@@ -71,6 +73,7 @@ impl WorkOptions {
             Self::Fairness(options) => &options.common.output,
             Self::Slow(options) => &options.common.output,
             Self::Drain(options) => &options.output,
+            Self::Handover(options) => &options.output,
             Self::Fetch(options) => &options.common.output,
             Self::Client(options) => &options.common.output,
             Self::Internet(options) => &options.common.output,
@@ -224,6 +227,18 @@ pub(crate) struct DrainOptions {
     /// How many drains
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) drains: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct HandoverOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// How many hand-overs
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) hand_overs: u32,
 }
 
 #[derive(Args)]

@@ -1,6 +1,7 @@
 //! The load on a server: wrk, ab and h2load, of other projects, or our own, which no server outruns.
 
 mod ab;
+pub(crate) mod ending;
 mod h2load;
 pub(crate) mod own;
 mod request;

@@ -15,6 +15,7 @@ mod core_watch;
 mod cores;
 mod debian;
 mod descriptors;
+mod echoes;
 mod exchange;
 mod fetch_lines;
 mod figure;
@@ -77,6 +78,7 @@ fn arguments() -> Arguments {
         .mut_subcommand("fairness", listing(work::fairness::names()))
         .mut_subcommand("slow", listing(work::slow::names()))
         .mut_subcommand("drain", listing(work::drain::names()))
+        .mut_subcommand("handover", listing(work::handover::names()))
         .mut_subcommand("requests", listing(work::requests::names()))
         .mut_subcommand("resilience", listing(work::resilience::names()));
     Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
@@ -95,6 +97,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Memory(options) => one(work::memory::run(&bench, options)),
         WorkOptions::Fairness(options) => work::fairness::run(&bench, options),
         WorkOptions::Drain(options) => work::drain::run(&bench, options),
+        WorkOptions::Handover(options) => work::handover::run(&bench, options),
         WorkOptions::Slow(options) => work::slow::run(&bench, options),
         WorkOptions::Fetch(options) => one(work::fetch::run(&bench, options)),
         WorkOptions::Client(options) => work::client::run(&bench, options),

@@ -2,7 +2,7 @@
 //!
 //! Four mechanisms ensure that: dropping a [`Process`] stops it and its descendants by their ids, also
 //! when a panic unwinds; [`stop_on_signals`] does the same on Ctrl-C, and stops builds too; the
-//! kernel sends SIGTERM to each [`Process`] when this program dies in any other way; and as
+//! kernel sends SIGTERM to each [`Process`] that this program started when it dies in any other way; and as
 //! "subreaper" this program adopts descendants whose parent died, so that their ids are not reused
 //! before it stops them.
 
@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::cores::CoreSet;
 use crate::usage;
@@ -89,6 +89,18 @@ impl Process {
         }
         let (_, pid) = spawn(&mut command)
             .with_context(|| format!("{name}: {:?} cannot be started", command.get_program()))?;
+        Ok(Self { pid, name: name.to_owned(), is_reaped: false })
+    }
+
+    /// A child of `parent` that outlives it, and that this program adopts then: see [`stop_on_signals`]. It can be waited
+    /// for once the parent has been.
+    pub(crate) fn of_child(parent: &Self, pid: i32, name: &str) -> Result<Self> {
+        // SAFETY: getpid has no preconditions.
+        let this = unsafe { libc::getpid() };
+        let mut running = running();
+        let of = usage::parent(pid);
+        ensure!(of == Some(parent.pid) || of == Some(this), "{name}: {pid} is no child of it");
+        running.push(pid);
         Ok(Self { pid, name: name.to_owned(), is_reaped: false })
     }
 

@@ -1,25 +1,25 @@
 //! Starts the server of a contender on the server's core, and checks that it answers as all others do.
 
 use std::cell::Cell;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use crate::bench::Bench;
 use crate::contender::{self, Placeholders};
 use crate::cores::Placement;
+use crate::echoes;
 use crate::exchange::{self, ServerConnector, SessionKind};
 use crate::load::LoadRequest;
 use crate::paths;
 use crate::process::Process;
 use crate::program::Program;
 use crate::series::Series;
-use crate::websocket;
 
 /// How long a server may take until it answers.
 const READY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -175,7 +175,7 @@ impl ServerProgram {
                 _ => [self.paths(mode), &self.server.paths_more].concat(),
             };
             match mode {
-                ServerMode::WebSocket => websocket::check(server.address)?,
+                ServerMode::WebSocket => echoes::check(server.address)?,
                 _ => paths::check(&mode.connector(bench)?, server.address, &paths)?,
             }
             self.is_checked.set(true);
@@ -245,6 +245,17 @@ fn command(line: &[String], placeholders: &Placeholders, errors: &Path) -> Resul
     Ok(command)
 }
 
+/// Waits until a process accepts connections, for works that start it themselves.
+pub(crate) fn wait_until_listening(server: &mut Process, address: SocketAddr) -> Result<()> {
+    let started = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        server.check_alive()?;
+        ensure!(started.elapsed() < READY_TIMEOUT, "the server does not listen");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
 fn wait_until_ready(
     running: &mut RunningServer,
     connector: &ServerConnector,
@@ -289,7 +300,7 @@ pub(crate) fn free_address() -> Result<SocketAddr> {
 }
 
 /// The last lines of a file.
-fn tail(path: &Path) -> String {
+pub(crate) fn tail(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let lines: Vec<_> = text.lines().rev().take(3).collect();
     lines.into_iter().rev().collect::<Vec<_>>().join(" | ")

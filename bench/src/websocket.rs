@@ -1,14 +1,10 @@
-//! A small WebSocket client for one message at a time, to check that a server sends messages back (RFC 6455).
+//! A small WebSocket client for one message at a time (RFC 6455).
 //!
 //! It writes its frames byte by byte, so that no code of this project is used to check it.
 
 use std::io::{Read, Write};
-use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail, ensure};
-
-use crate::exchange::{ServerConnector, Session, SessionKind};
-use crate::paths;
 
 /// The example of RFC 6455 §1.3: a key, and the answer to it.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -17,19 +13,16 @@ const HEAD_BYTES_MAX: usize = 4096;
 
 /// The last frame of a message, and opcodes (RFC 6455 §5.2).
 const FIN: u8 = 0x80;
-const TEXT: u8 = 1;
-const BINARY: u8 = 2;
-const PING: u8 = 9;
-const PONG: u8 = 10;
+pub(crate) const TEXT: u8 = 1;
+pub(crate) const BINARY: u8 = 2;
+pub(crate) const PING: u8 = 9;
+pub(crate) const PONG: u8 = 10;
 
 const MASKED: u8 = 0x80;
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 /// Values of the seven bits of a length that stand for 16 and 64 bits behind them.
 const LENGTH_16: u8 = 126;
 const LENGTH_64: u8 = 127;
-
-/// Lengths of messages on both sides of each form of a length, and those of the works.
-const CHECKED_BYTES: [usize; 6] = [1, 16, 125, 126, 16 * 1024, 1 << 16];
 
 /// A connection on which the handshake is done.
 pub(crate) struct WebSocketClient<C> {
@@ -66,7 +59,7 @@ impl<C: Read + Write> WebSocketClient<C> {
     }
 
     /// Sends a frame of one type; an error unless one of another type with the same payload comes back.
-    fn exchange(&mut self, sent: u8, expected: u8, payload: &[u8]) -> Result<()> {
+    pub(crate) fn exchange(&mut self, sent: u8, expected: u8, payload: &[u8]) -> Result<()> {
         let bytes = payload.len();
         self.connection
             .write_all(&frame(sent, payload))
@@ -122,19 +115,6 @@ fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     bytes.extend(MASK);
     bytes.extend(payload.iter().zip(MASK.iter().cycle()).map(|(byte, mask)| byte ^ mask));
     bytes
-}
-
-/// Checks that the server at `address` sends messages of many lengths back, and answers a Ping.
-pub(crate) fn check(address: SocketAddr) -> Result<()> {
-    let connector = ServerConnector::new(None, SessionKind::WebSocket)?;
-    let Session::WebSocket(mut client) = connector.session(connector.connect(address)?)? else {
-        bail!("another session than the one that was asked for");
-    };
-    for bytes in CHECKED_BYTES {
-        client.exchange(BINARY, BINARY, &paths::text(bytes))?;
-        client.exchange(TEXT, TEXT, &paths::text(bytes))?;
-    }
-    client.exchange(PING, PONG, b"still there").context("a Ping")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub(crate) mod drain;
 pub(crate) mod fairness;
 pub(crate) mod features;
 pub(crate) mod fetch;
+pub(crate) mod handover;
 pub(crate) mod internet;
 pub(crate) mod memory;
 pub(crate) mod proto;

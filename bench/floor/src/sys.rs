@@ -162,6 +162,35 @@ pub fn lower_priority() {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST) };
 }
 
+/// Keeps SIGTERM from this thread and from those that it starts, so that [`wait_for_sigterm`] gets it.
+pub fn block_sigterm() -> io::Result<()> {
+    let set = sigterm();
+    // SAFETY: the set is live; a null pointer asks the kernel not to report the old one.
+    check_code(unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) })
+}
+
+/// Waits for a SIGTERM, which is blocked.
+pub fn wait_for_sigterm() -> io::Result<()> {
+    let (set, mut number) = (sigterm(), 0);
+    // SAFETY: both pointers are to live values.
+    check_code(unsafe { libc::sigwait(&set, &mut number) })
+}
+
+fn sigterm() -> libc::sigset_t {
+    let mut set = std::mem::MaybeUninit::uninit();
+    // SAFETY: sigemptyset makes it a set, and SIGTERM is a signal.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGTERM);
+        set.assume_init()
+    }
+}
+
+/// The result of a function that returns the number of its error.
+fn check_code(code: i32) -> io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}
+
 fn set(fd: RawFd, level: i32, option: i32, value: i32) -> io::Result<()> {
     let length = size_of_val(&value) as libc::socklen_t;
     let value = std::ptr::from_ref(&value).cast();

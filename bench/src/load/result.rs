@@ -13,7 +13,7 @@ pub(crate) struct LoadResult {
 }
 
 /// The further counts that a line `summary requests=N duration_us=N` may have.
-const FURTHER_COUNTS: [&str; 25] = [
+const FURTHER_COUNTS: [&str; 27] = [
     "errors",
     "reconnects",
     "answered",
@@ -39,6 +39,8 @@ const FURTHER_COUNTS: [&str; 25] = [
     "broken",
     "hung",
     "connections",
+    "refused",
+    "reset_after",
 ];
 
 impl LoadResult {

@@ -4,7 +4,7 @@
 //! so that a request that was executed and not answered is found, whatever its connection's end looked like.
 
 use std::fs::File;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::bench::Bench;
 use crate::contender::STOOP;
 use crate::cores::Placement;
 use crate::figure::{Figure, Limit};
-use crate::load::LoadResult;
+use crate::load::ending::{CONNECTIONS, EndingLoad, LoadEnd};
 use crate::process::Process;
 use crate::program::Program;
 use crate::program_source::{Built, ProgramSource};
@@ -46,12 +46,10 @@ const METRICS: &[Metric] = &[
     metric(LONGEST, "longest drain, s", 3),
 ];
 
-const CONNECTIONS: u32 = 32;
 /// How long the server is busy before it drains: this, and up to 200 ms more.
 const BUSY_TIME: Duration = Duration::from_millis(100);
-/// How long a drain may take, and the load after it.
+/// How long a drain may take.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
-const READY_TIMEOUT: Duration = Duration::from_secs(15);
 const POLL_PERIOD: Duration = Duration::from_millis(1);
 
 /// The works, by the names of the versions.
@@ -76,7 +74,7 @@ pub(crate) fn run(bench: &Bench, options: &DrainOptions) -> Result<Vec<Report>> 
         ..Built::default()
     };
     let server = bench.obtain(&ProgramSource::Built(built)).map_err(anyhow::Error::msg)?;
-    let load = bench.own_load("stoop-bench-drain-load")?;
+    let load = EndingLoad::program(bench)?;
     bench.leave_server_core()?;
     let drains = Drains { bench, options, server, load };
     let is_chosen = |work: &&(&str, &str)| named.is_empty() || named.iter().any(|n| n == work.0);
@@ -117,15 +115,10 @@ impl Drains<'_> {
 
     /// Starts the server and the load, drains it, and counts.
     fn drain(&self, version: &str, number: u32) -> Result<Sample> {
-        let [server_output, load_output] =
-            ["drain-server", "drain-load"].map(|name| self.bench.directory().join(name));
+        let server_output = self.bench.directory().join("drain-server");
         let address = run_server::free_address()?;
         let mut server = self.start_server(address, &server_output)?;
-        let mut command = Command::new(&self.load);
-        command.args([&address.to_string(), version, &CONNECTIONS.to_string()]);
-        redirect(&mut command, &load_output)?;
-        let cores = self.bench.cores.set(Placement::Load);
-        let load = Process::start(command, cores, "the load of a drain")?;
+        let load = EndingLoad::start(self.bench, &self.load, address, version, LoadEnd::Refused)?;
 
         std::thread::sleep(BUSY_TIME + Duration::from_millis(u64::from(number * 37 % 200)));
         server.check_alive()?;
@@ -134,22 +127,12 @@ impl Drains<'_> {
         let exit = server.wait(DRAIN_TIMEOUT, POLL_PERIOD, |_| {})?;
         let longest = began.elapsed().as_secs_f64();
         ensure!(exit.is_success, "the server failed");
-        let exit = load.wait(DRAIN_TIMEOUT, POLL_PERIOD, |_| {})?;
-        ensure!(exit.is_success, "the load failed");
-
+        let mut sample = load.counts()?;
         let printed = std::fs::read_to_string(&server_output).context("the server's output")?;
         let value = |name| number_after(&printed, name).context("the server's counts");
         let (executed, aborted) = (value("executed=")?, value("aborted=")?);
-        let printed = std::fs::read_to_string(&load_output).context("the load's output")?;
-        let result = LoadResult::from_summary(&printed).context("the load's counts")?;
-        let answered = result.requests as f64;
-        ensure!(answered > 0.0, "no request was answered");
-        let counts =
-            ["broken", "promised", "hung", "declined", "closed", "reset", "sent", "connections"];
-        let count = |key| (key, result.more.get(key).copied().unwrap_or(0.0));
-        let mut sample: Sample = counts.map(count).into();
+        let answered = sample["answered"];
         sample.extend([
-            ("answered", answered),
             ("executed", executed),
             ("aborted", aborted),
             (LOST, (executed - answered).max(0.0)),
@@ -161,15 +144,11 @@ impl Drains<'_> {
     fn start_server(&self, address: SocketAddr, output: &Path) -> Result<Process> {
         let mut command = Command::new(&self.server.path);
         command.args(["--listen", &address.to_string()]);
-        redirect(&mut command, output)?;
+        let output = File::create(output).context("a file for its output")?;
+        command.stdin(Stdio::null()).stdout(output).stderr(Stdio::inherit());
         let cores = self.bench.cores.set(Placement::Server);
         let mut server = Process::start(command, cores, "the server that drains")?;
-        let started = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            server.check_alive()?;
-            ensure!(started.elapsed() < READY_TIMEOUT, "the server does not listen");
-            std::thread::sleep(POLL_PERIOD);
-        }
+        run_server::wait_until_listening(&mut server, address)?;
         Ok(server)
     }
 
@@ -196,12 +175,6 @@ impl Drains<'_> {
             sorted_by: None,
         }
     }
-}
-
-fn redirect(command: &mut Command, output: &Path) -> Result<()> {
-    let output = File::create(output).context("a file for its output")?;
-    command.stdin(Stdio::null()).stdout(output).stderr(Stdio::inherit());
-    Ok(())
 }
 
 /// The number after `name`.

@@ -1,6 +1,7 @@
 //! `server` and `churn`: the CPU time that a server spends on a request, in each of many works.
 
 mod list;
+mod server_work;
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use crate::series::{Metric, Sample, Series, metric};
 use crate::usage;
 use crate::{rounds, table};
 
-use list::{CPU, ServerWork, WORKS};
+use server_work::{CPU, ServerWork};
 
 pub(crate) use list::names;
 
@@ -61,14 +62,16 @@ pub(crate) fn run(
 fn choose(options: &ServerOptions, defaults: &[&str]) -> Result<Vec<&'static ServerWork>> {
     let named: Vec<&str> = match &options.work {
         Some(names) => names.iter().map(String::as_str).collect(),
-        None if options.full => WORKS.iter().map(|work| work.name).collect(),
+        None if options.full => return Ok(list::works().collect()),
         None => defaults.to_vec(),
     };
-    for name in &named {
-        let known = WORKS.iter().any(|work| work.is_called(name));
-        ensure!(known, "no work {name}; there are: {}", list::names());
+    let mut chosen = Vec::new();
+    for name in named {
+        let called = list::called(name);
+        ensure!(!called.is_empty(), "no work {name}; there are: {}", list::names());
+        chosen.extend(called.into_iter().map(|work| work.name));
     }
-    Ok(WORKS.iter().filter(|work| named.iter().any(|name| work.is_called(name))).collect())
+    Ok(list::works().filter(|work| chosen.contains(&work.name)).collect())
 }
 
 /// The generator that the user chose, if it can send the requests of the work, else that of the work.

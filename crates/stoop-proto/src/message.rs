@@ -119,7 +119,7 @@ impl RequestHead {
                 None => "/",
             },
         };
-        let path = &rest[..rest.find('?').unwrap_or(rest.len())];
+        let path = &rest[..memchr::memchr(b'?', rest.as_bytes()).unwrap_or(rest.len())];
         if path.is_empty() { "/" } else { path }
     }
 

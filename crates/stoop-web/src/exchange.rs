@@ -14,11 +14,6 @@ pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// Milliseconds with microseconds behind the point.
-pub(crate) fn millis(from: Instant, to: Instant) -> f64 {
-    to.saturating_duration_since(from).as_micros() as f64 / 1_000.0
-}
-
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {

@@ -145,7 +145,8 @@ pub struct ServerTime {
     /// Beyond it the handler's future is dropped, and the answer is 503. Over HTTP/2 counted in whole
     /// seconds, at least one.
     pub handler: Duration,
-    /// For the client to close after we did, so that it can read our last response: 2 s.
+    /// For the client to close after we did, so that it can read our last response, and so that a request that crosses
+    /// with the end of a connection that is drained is not answered by a reset (RFC 9112 §9.6): 2 s.
     pub linger: Duration,
 }
 

@@ -77,6 +77,15 @@ const EXAMPLES: &[Example] = &[
     },
     Example {
         package: "stoop-web",
+        name: "logged",
+        args: &["127.0.0.1:0", "--workers", "1", "--log", "/dev/null"],
+        expect: Expectation::Serves(&[(
+            HttpRequest { path: "/", content: None },
+            "\r\n\r\nHello, world!",
+        )]),
+    },
+    Example {
+        package: "stoop-web",
         name: "router_cost",
         args: &["parameter", "100"],
         expect: Expectation::Prints("100 requests were answered"),

@@ -29,14 +29,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let aborted = runtime.block_on(async {
+    let (server, aborted) = runtime.block_on(async {
         let mut terminated = signal(SignalKind::terminate())?;
         let server = Server::listen(arguments.listen)?.workers(1).run(answer)?;
         terminated.recv().await;
         let aborted = server.drain(GRACE).await;
-        server.join();
-        Ok::<usize, Box<dyn Error>>(aborted)
+        Ok::<_, Box<dyn Error>>((server, aborted))
     })?;
+    server.join();
     println!("executed={} aborted={aborted}", executed.load(Ordering::Relaxed));
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use stoop::{CutShort, Method, Request, Response, SentResponse, StatusCode, Version};
 
-use crate::exchange::{End, millis, now};
+use crate::exchange::{End, now};
 
 /// Bytes of the request's target, and of each field, that an entry keeps: what is longer is cut. Heads may be larger by
 /// far, and one client could fill the queue.
@@ -37,8 +37,20 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
-    /// The entry of a request that has come, its texts in `text`.
-    pub(super) fn of(request: &Request, mut text: Vec<u8>) -> Self {
+    /// The entry of a request that has come, in the memory of one that is not used any more: it is large, and handed
+    /// on from the request to the line.
+    pub(super) fn of(request: &Request, used: Option<Box<Self>>) -> Box<Self> {
+        match used {
+            Some(mut entry) => {
+                let text = std::mem::take(&mut entry.text);
+                *entry = Self::with(request, text);
+                entry
+            }
+            None => Box::new(Self::with(request, Vec::new())),
+        }
+    }
+
+    fn with(request: &Request, mut text: Vec<u8>) -> Self {
         text.clear();
         let mut put = |value: &[u8]| {
             let start = text.len();
@@ -88,12 +100,18 @@ impl LogEntry {
         self.status = end.status().or(self.status);
     }
 
-    pub(super) fn into_text(self) -> Vec<u8> {
-        self.text
-    }
-
     fn text(&self, range: &Range<usize>) -> Option<&[u8]> {
         (!range.is_empty()).then(|| &self.text[range.clone()])
+    }
+
+    /// The target as bytes, which were text.
+    pub(super) fn target_bytes(&self) -> &[u8] {
+        &self.text[self.target.clone()]
+    }
+
+    /// The host as bytes, which were text.
+    pub(super) fn host_bytes(&self) -> &[u8] {
+        &self.text[self.host.clone()]
     }
 
     /// The method.
@@ -103,12 +121,12 @@ impl LogEntry {
 
     /// The request's target, as it came.
     pub fn target(&self) -> &str {
-        std::str::from_utf8(&self.text[self.target.clone()]).unwrap_or_default()
+        std::str::from_utf8(self.target_bytes()).unwrap_or_default()
     }
 
     /// Host and port that the request was for.
     pub fn host(&self) -> &str {
-        std::str::from_utf8(&self.text[self.host.clone()]).unwrap_or_default()
+        std::str::from_utf8(self.host_bytes()).unwrap_or_default()
     }
 
     /// The version of HTTP.
@@ -191,17 +209,5 @@ impl LogEntry {
     /// From the request's head to the end: everything was sent, or given up.
     pub fn until_end(&self) -> Duration {
         self.ended.saturating_duration_since(self.began)
-    }
-
-    pub(super) fn millis_until_response(&self) -> Option<f64> {
-        Some(millis(self.began, self.responded?))
-    }
-
-    pub(super) fn millis_until_head(&self) -> Option<f64> {
-        Some(millis(self.began, self.sent?.head_at()?))
-    }
-
-    pub(super) fn millis_until_end(&self) -> f64 {
-        millis(self.began, self.ended)
     }
 }

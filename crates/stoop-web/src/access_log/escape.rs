@@ -28,6 +28,11 @@ pub(super) fn put_apache(text: &[u8], out: &mut Vec<u8>) {
 /// Writes a string of JSON, with its quotes (RFC 8259 §7). Bytes that are not UTF-8 become U+FFFD, each sequence one.
 pub(crate) fn put_json(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
+    // Most texts are, and are copied at once.
+    if is_plain(text) {
+        out.extend_from_slice(text);
+        return out.push(b'"');
+    }
     for chunk in text.utf8_chunks() {
         put_json_text(chunk.valid().as_bytes(), out);
         if !chunk.invalid().is_empty() {
@@ -35,6 +40,13 @@ pub(crate) fn put_json(text: &[u8], out: &mut Vec<u8>) {
         }
     }
     out.push(b'"');
+}
+
+/// Whether text is printable ASCII, of which nothing has to be escaped. All of it is looked at, which the compiler does for
+/// many bytes at once.
+fn is_plain(text: &[u8]) -> bool {
+    let is_odd = |byte: u8| !(0x20..0x7f).contains(&byte) || byte == b'"' || byte == b'\\';
+    !text.iter().fold(false, |odd, byte| odd | is_odd(*byte))
 }
 
 fn put_json_text(text: &[u8], out: &mut Vec<u8>) {

@@ -129,7 +129,7 @@ impl fmt::Debug for AccessLog {
 
 /// An exchange whose line is not written yet.
 struct Pending {
-    entry: Option<LogEntry>,
+    entry: Option<Box<LogEntry>>,
     log: Arc<LogShared>,
 }
 
@@ -151,7 +151,7 @@ impl Watch for Pending {
 impl<M: Mode> Middleware<M> for AccessLog {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let log = self.0.shared.clone();
-        let entry = Some(LogEntry::of(&request, log.buffer()));
+        let entry = Some(LogEntry::of(&request, log.used()));
         watch::<M>(Pending { entry, log }, || next.answer(request))
     }
 }

@@ -1,9 +1,10 @@
 //! The access log: a line for each exchange, written by a thread of its own.
 //!
 //! `entry` is what is known of an exchange, `format` makes a line of it, `writer` collects lines and writes them,
-//! `layer` is the middleware around it, `clock` formats dates.
+//! `layer` is the middleware around it, `clock` formats dates, `digits` writes numbers.
 
 mod clock;
+mod digits;
 mod entry;
 mod escape;
 mod format;

@@ -23,8 +23,8 @@ const WAKE_BYTES: usize = 64 * 1024;
 /// How long a line waits at most before it is written.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Buffers of entries that a core keeps for use again.
-const BUFFERS_KEPT_MAX: usize = 64;
+/// Entries that a core keeps, to use their memory again.
+const ENTRIES_KEPT_MAX: usize = 64;
 
 /// What a caller gives to write to.
 pub(super) type Writer = Box<dyn Write + Send>;
@@ -34,8 +34,9 @@ struct Queue {
     lines: Vec<u8>,
     /// The thread was woken for it already.
     is_told: bool,
-    /// Buffers of entries.
-    free: Vec<Vec<u8>>,
+    /// Entries whose lines are written.
+    #[expect(clippy::vec_box, reason = "what is kept is their memory, where it is")]
+    used: Vec<Box<LogEntry>>,
 }
 
 #[derive(Default)]
@@ -77,13 +78,13 @@ impl LogShared {
         }
     }
 
-    /// A buffer for an entry.
-    pub(super) fn buffer(&self) -> Vec<u8> {
-        self.queues.mine().free.pop().unwrap_or_default()
+    /// The memory for an entry, if there is some.
+    pub(super) fn used(&self) -> Option<Box<LogEntry>> {
+        self.queues.mine().used.pop()
     }
 
     /// Queues the line of an entry, or counts it where there is no room.
-    pub(super) fn put(&self, entry: LogEntry) {
+    pub(super) fn put(&self, entry: Box<LogEntry>) {
         let max = self.queue_bytes_max.load(Ordering::Relaxed);
         let mut queue = self.queues.mine();
         let len = queue.lines.len();
@@ -94,8 +95,8 @@ impl LogShared {
             queue.lines.truncate(len);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        if queue.free.len() < BUFFERS_KEPT_MAX {
-            queue.free.push(entry.into_text());
+        if queue.used.len() < ENTRIES_KEPT_MAX {
+            queue.used.push(entry);
         }
         let wakes = queue.lines.len() >= WAKE_BYTES.min(max / 2);
         if wakes && !std::mem::replace(&mut queue.is_told, true) {

@@ -26,7 +26,7 @@ impl<'a> Head<'a> {
 
     /// The pattern of the route, such as `/users/{id}`; empty for a fallback.
     pub fn pattern(&self) -> &'a str {
-        self.matched.pattern
+        &self.matched.shape.pattern
     }
 
     /// Bytes of content that may be read: see [`Router::body_bytes_max`](crate::Router::body_bytes_max).
@@ -36,9 +36,10 @@ impl<'a> Head<'a> {
 
     /// The parameters of the path, in the order of the pattern, as they were sent: percent-encoded.
     pub fn parameters(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let Match { names, spans, .. } = self.matched;
+        let Match { shape, spans, .. } = self.matched;
         let path = self.request.path();
-        names
+        shape
+            .names
             .iter()
             .enumerate()
             .map(move |(index, name)| (&**name, spans.get(index, path).unwrap_or_default()))
@@ -61,6 +62,9 @@ impl<'a> Head<'a> {
 
 /// A parameter of the path, decoded.
 pub(crate) fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Rejection> {
+    if !value.as_bytes().contains(&b'%') {
+        return Ok(value.into());
+    }
     percent_decode_str(value).decode_utf8().map_err(|_| {
         let detail = format!("{} is not UTF-8, percent-encoded", Problem::shown(value));
         Rejection::new(StatusCode::BAD_REQUEST, Problem::new(Place::Path, name, detail))

@@ -9,7 +9,7 @@ use super::service::{LaterResponse, Service};
 use crate::extract::IntoEndpoint;
 use crate::route::endpoint::{Endpoint, Matched};
 use crate::route::mode::{Local, Mode, Shared};
-use crate::route::slot::Match;
+use crate::route::slot::{Match, Shape};
 use crate::route::states::Needs;
 
 /// The kind of [`Files`] among what can be made a handler or an endpoint.
@@ -71,13 +71,14 @@ files_endpoint!(Shared Local);
 
 /// How many bytes of the path lead to the files: those of a fallback's prefix, or what is before the slash of `{*name}`.
 fn mount(path: &str, matched: &Match<'_>) -> usize {
-    if !matched.prefix.is_empty() {
+    let Shape { pattern, prefix, names } = matched.shape;
+    if !prefix.is_empty() {
         // A parameter in it is a segment too, whatever its length.
-        let segments = matched.prefix.matches('/').count();
+        let segments = prefix.matches('/').count();
         return path.match_indices('/').nth(segments).map_or(path.len(), |(at, _)| at);
     }
-    let takes_rest = matched.pattern.rsplit('/').next().is_some_and(|last| last.starts_with("{*"));
-    let last = matched.names.len().checked_sub(1).filter(|_| takes_rest);
+    let takes_rest = pattern.rsplit('/').next().is_some_and(|last| last.starts_with("{*"));
+    let last = names.len().checked_sub(1).filter(|_| takes_rest);
     let rest = last.and_then(|index| matched.spans.get(index, path));
     rest.and_then(|rest| path.len().checked_sub(rest.len() + 1)).unwrap_or(0)
 }

@@ -75,7 +75,7 @@ impl<M: Mode> Next<M> {
 
     /// The pattern of the route, such as `/users/{id}`; empty where no route was found.
     pub fn pattern(&self) -> &str {
-        &self.slot.pattern
+        &self.slot.shape.pattern
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use stoop::{Answer, Body, Handler, IntoHandler, Method, Request, Response, StatusCode};
 
+use crate::route::endpoint::{Endpoint, Matched};
 use crate::route::entry::Entry;
+use crate::route::middleware::Next;
 use crate::route::mode::{Mode, Shared};
 use crate::route::spans::Spans;
 use crate::route::states::{Value, WorkerState};
@@ -74,10 +76,15 @@ impl<M: Mode> Handler for AppHandler<M> {
         };
         // A target without a query is its path, and what is no path is no pattern either: to look for the end of the
         // path first took a quarter of the instructions of all this.
-        match tree.fixed.get(request.target()) {
-            Some(entry) => entry.call(request, &NO_SPANS, &self.state),
-            None => self.call_patterned(tree, request),
+        let Some(entry) = tree.fixed.get(request.target()) else {
+            return self.call_patterned(tree, request);
+        };
+        // As `Entry::call`, here because a request that is moved through it is copied once more.
+        let slot = entry.slot(request.method());
+        if slot.chain.is_empty() {
+            return slot.endpoint.call(request, &Matched(slot.matched(&NO_SPANS, &*self.state)));
         }
+        Next::new(slot, &self.state, &NO_SPANS).answer(request)
     }
 }
 
@@ -87,40 +94,49 @@ impl<M: Mode> AppHandler<M> {
         found.map_or(&self.table.tree, |(_, tree)| tree)
     }
 
+    /// Answers what no pattern without parameters is, as it came. Apart, so that those others do not pay for it.
+    #[inline(never)]
     fn call_patterned(&self, tree: &Tree<M>, request: Request) -> Answer<M::Future, Body> {
-        match request.path() {
-            "" if request.method() == Method::CONNECT => {
-                return self.table.tunnel.call(request, &NO_SPANS, &self.state);
-            }
-            "*" => return self.table.server.call(request, &NO_SPANS, &self.state),
-            _ => {}
-        }
-        if may_differ(request.path()) {
-            return self.call_encoded(tree, request);
-        }
-        if let Some(entry) = tree.fixed.get(request.path()) {
-            return entry.call(request, &NO_SPANS, &self.state);
-        }
-        match tree.find(request.path()) {
+        match self.find(tree, &request) {
             Found::Entry(entry, spans) => entry.call(request, &spans, &self.state),
             Found::Elsewhere => Answer::Now(elsewhere(&request)),
         }
     }
 
-    /// Answers a request whose path has percent-encoding: its route is that of the path's normal form, and its parameters
-    /// are parts of the path as it came.
-    fn call_encoded(&self, tree: &Tree<M>, request: Request) -> Answer<M::Future, Body> {
-        let normal = NormalPath::new(request.path());
-        if let Some(entry) = tree.fixed.get(normal.as_str()) {
-            return entry.call(request, &NO_SPANS, &self.state);
-        }
-        match tree.find(normal.as_str()) {
-            Found::Entry(entry, spans) => {
-                let spans = spans.map(|at| normal.origin(at));
-                entry.call(request, &spans, &self.state)
+    /// The entry of a path that is none of the fixed ones as it came.
+    fn find<'a>(&'a self, tree: &'a Tree<M>, request: &Request) -> Found<'a, M> {
+        let path = request.path();
+        match path {
+            "" if request.method() == Method::CONNECT => {
+                return Found::Entry(&self.table.tunnel, Spans::NONE);
             }
-            Found::Elsewhere => Answer::Now(elsewhere(&request)),
+            "*" => return Found::Entry(&self.table.server, Spans::NONE),
+            _ => {}
         }
+        if may_differ(path) {
+            return find_encoded(tree, path);
+        }
+        // A target that is its path has been looked for.
+        if path.len() < request.target().len()
+            && let Some(entry) = tree.fixed.get(path)
+        {
+            return Found::Entry(entry, Spans::NONE);
+        }
+        tree.find(path)
+    }
+}
+
+/// The entry of a path that has percent-encoding: its route is that of the path's normal form, and its parameters are
+/// parts of the path as it came.
+#[inline(never)]
+fn find_encoded<'a, M: Mode>(tree: &'a Tree<M>, path: &str) -> Found<'a, M> {
+    let normal = NormalPath::new(path);
+    if let Some(entry) = tree.fixed.get(normal.as_str()) {
+        return Found::Entry(entry, Spans::NONE);
+    }
+    match tree.find(normal.as_str()) {
+        Found::Entry(entry, spans) => Found::Entry(entry, spans.map(|at| normal.origin(at))),
+        Found::Elsewhere => Found::Elsewhere,
     }
 }
 

@@ -9,12 +9,13 @@ use crate::limit::{BodyLimit, TimeLimit};
 use crate::route::endpoint::{Endpoint, Fixed};
 use crate::route::entry::Entry;
 use crate::route::mode::Mode;
-use crate::route::slot::Slot;
+use crate::route::slot::{Shape, Slot};
 use crate::route::states::{Needs, Value};
 use crate::router::app::{App, Table};
 use crate::router::builder::Router;
 use crate::router::errors::{RouterError, RouterProblem};
 use crate::router::fallback::{Allow, method_not_allowed, no_tunnel, not_found, options_of_server};
+use crate::router::fixed::FixedPaths;
 use crate::router::hosts::HostPattern;
 use crate::router::methods::{Route, RouteLimits};
 use crate::router::normal::normal_pattern;
@@ -102,7 +103,7 @@ impl<M: Mode> Build<M> {
             }
         }
         let mut tree = Tree {
-            fixed: Default::default(),
+            fixed: FixedPaths::new(),
             patterns: matchit::Router::new(),
             fallbacks: Vec::new(),
             slash: router.slash,
@@ -182,7 +183,7 @@ impl<M: Mode> Build<M> {
         {
             methods.push((Method::HEAD, get));
         }
-        // Found first, because it is asked for most.
+        // Allow names it first.
         methods.sort_by_key(|(method, _)| *method != Method::GET);
         let others = match any {
             Some(any) => any,
@@ -195,7 +196,8 @@ impl<M: Mode> Build<M> {
                 slot
             }
         };
-        Ok(Entry { methods, others: Arc::new(others) })
+        let get = slot_of(&methods, Method::GET);
+        Ok(Entry { methods, get, others: Arc::new(others) })
     }
 
     /// What has one endpoint for everything, below a prefix.
@@ -208,7 +210,7 @@ impl<M: Mode> Build<M> {
     ) -> Entry<M> {
         let shape = Shape { pattern: "".into(), prefix: prefix.into(), names: Arc::new([]) };
         let slot = self.slot(&shape, endpoint, layers, limits);
-        Entry { methods: Vec::new(), others: Arc::new(slot) }
+        Entry { methods: Vec::new(), get: None, others: Arc::new(slot) }
     }
 
     fn slot(
@@ -226,21 +228,12 @@ impl<M: Mode> Build<M> {
         let time = limits.time.map(|limit| M::middleware(TimeLimit(limit)));
         let body = limits.body_bytes_max.map(|bytes| M::middleware(BodyLimit(bytes)));
         Slot {
-            pattern: shape.pattern.clone(),
-            prefix: shape.prefix.clone(),
-            names: shape.names.clone(),
+            shape: shape.clone(),
             endpoint,
             chain: time.into_iter().chain(layers.iter().cloned()).chain(body).collect(),
             body_bytes_max: limits.body_bytes_max.unwrap_or(EXTRACTED_BYTES_MAX),
         }
     }
-}
-
-/// A pattern and its parameters, or the prefix of a fallback.
-struct Shape {
-    pattern: Arc<str>,
-    prefix: Arc<str>,
-    names: Arc<[Box<str>]>,
 }
 
 /// The routes of each pattern, however it is written, in the order in which the patterns first came.

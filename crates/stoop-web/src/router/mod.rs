@@ -5,6 +5,7 @@ mod build;
 mod builder;
 mod errors;
 mod fallback;
+mod fixed;
 mod hosts;
 mod methods;
 mod normal;

@@ -166,7 +166,7 @@ impl ServerHandle {
 
     /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says
     /// `Connection: close` with it. What is not finished after `grace` is cut off; returns how many
-    /// connections that were.
+    /// connections that were. Clients get [`ServerTime::linger`](crate::ServerTime::linger) to close their end too.
     ///
     /// Handlers learn of it by [`Request::draining`](crate::Request::draining). Upgraded connections are their owners':
     /// over HTTP/1 they are not waited for, unless their owner [holds](Draining::hold) the drain up, and with

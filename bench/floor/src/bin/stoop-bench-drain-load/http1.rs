@@ -1,27 +1,38 @@
 //! HTTP/1.1: one request at a time.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 
 use stoop_bench_floor::count::{BODY, HEAD_END};
 
-use crate::{Counts, add, connect};
+use crate::{Counts, Load, add};
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+const LAST_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
 const CLOSE: &[u8] = b"connection: close";
 const RESPONSE_BYTES_MAX: usize = 4_096;
 
-/// Sends requests until the server takes no more connections.
-pub(crate) fn keep(address: SocketAddr, counts: &Counts) {
-    while let Some(mut stream) = connect(address, counts) {
-        while exchange(&mut stream, counts) {}
+/// Sends requests, on a connection as long as it is kept.
+pub(crate) fn keep(load: &Load) {
+    while let Some(mut stream) = load.connect() {
+        while !load.is_over() && exchange(&mut stream, REQUEST, &load.counts) {}
     }
 }
 
-/// Sends one request; whether another may follow.
-fn exchange(stream: &mut TcpStream, counts: &Counts) -> bool {
+/// Sends each request on a new connection, and waits for its end.
+pub(crate) fn renew(load: &Load) {
+    while let Some(mut stream) = load.connect() {
+        let is_answered = exchange(&mut stream, LAST_REQUEST, &load.counts);
+        if is_answered && stream.read(&mut [0]).is_err() {
+            add(&load.counts.reset_after, 1);
+        }
+    }
+}
+
+/// Sends a request; whether it was answered, and another may follow.
+fn exchange(stream: &mut TcpStream, request: &[u8], counts: &Counts) -> bool {
     add(&counts.sent, 1);
-    if stream.write_all(REQUEST).is_err() {
+    if stream.write_all(request).is_err() {
         add(&counts.reset, 1);
         return false;
     }
@@ -50,8 +61,12 @@ fn exchange(stream: &mut TcpStream, counts: &Counts) -> bool {
         return false;
     }
     add(&counts.answered, 1);
-    let says_close = |line: &[u8]| line.eq_ignore_ascii_case(CLOSE);
-    !response.split(|byte| *byte == b'\n').any(|line| says_close(line.trim_ascii()))
+    request == LAST_REQUEST || !says_close(&response)
+}
+
+fn says_close(response: &[u8]) -> bool {
+    let mut lines = response.split(|byte| *byte == b'\n');
+    lines.any(|line| line.trim_ascii().eq_ignore_ascii_case(CLOSE))
 }
 
 fn is_complete(response: &[u8]) -> bool {
@@ -67,5 +82,11 @@ mod tests {
         let response = b"HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\nHello, world!";
         assert!(is_complete(response));
         assert!((0..response.len()).all(|length| !is_complete(&response[..length])));
+    }
+
+    #[test]
+    fn a_connection_is_kept_unless_the_response_says_close() {
+        assert!(says_close(b"HTTP/1.1 200 OK\r\nConnection: Close\r\n\r\n"));
+        assert!(!says_close(b"HTTP/1.1 200 OK\r\nconnection: keep-alive\r\n\r\n"));
     }
 }

@@ -1,22 +1,25 @@
 //! HTTP/2: several requests at a time on each connection (RFC 9113 §6.8).
 
 use std::io::{self, BufReader, ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
+use std::sync::atomic::AtomicU64;
 
+use stoop_bench_floor::count::BODY;
 use stoop_bench_floor::frames::{self, Frame};
 
-use crate::{Counts, add, connect};
+use crate::{Counts, Load, add};
 
 /// Requests at a time on a connection.
 const STREAMS: usize = 10;
 const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
 const STREAM_MASK: u32 = (1 << 31) - 1;
 
-/// Sends requests until the server takes no more connections.
-pub(crate) fn keep(address: SocketAddr, counts: &Counts) {
-    while let Some(stream) = connect(address, counts) {
-        let mut connection = Connection { counts, open: Vec::new(), next: 1, last: None };
-        if let Err(error) = connection.run(&stream) {
+/// Sends requests, on a connection as long as it is kept.
+pub(crate) fn keep(load: &Load) {
+    while let Some(stream) = load.connect() {
+        let mut connection =
+            Connection { counts: &load.counts, open: Vec::new(), next: 1, last: None };
+        if let Err(error) = connection.run(&stream, load) {
             connection.end(&error);
         }
     }
@@ -32,12 +35,13 @@ struct Connection<'a> {
 }
 
 impl Connection<'_> {
-    /// Goes on until the server has said that it goes away, and has answered what came before.
-    fn run(&mut self, stream: &TcpStream) -> io::Result<()> {
+    /// Goes on until it is over or the server has said that it goes away, and what came before is answered.
+    fn run(&mut self, stream: &TcpStream, load: &Load) -> io::Result<()> {
         let (mut reader, mut writer) = (BufReader::new(stream), stream);
         let mut out = frames::opening();
         loop {
-            while self.last.is_none() && self.open.len() < STREAMS {
+            let ends = self.last.is_some() || load.is_over();
+            while !ends && self.open.len() < STREAMS {
                 out.extend(frames::get(self.next, "/"));
                 self.open.push(self.next);
                 self.next += 2;
@@ -45,7 +49,7 @@ impl Connection<'_> {
             }
             writer.write_all(&out)?;
             out.clear();
-            if self.last.is_some() && self.open.is_empty() {
+            if ends && self.open.is_empty() {
                 return Ok(());
             }
             let frame = Frame::read(&mut reader)?;
@@ -70,12 +74,15 @@ impl Connection<'_> {
             }
             frames::RST_STREAM => self.close(frame.stream, broken),
             frames::HEADERS if !frame.is_200() => self.close(frame.stream, broken),
+            frames::DATA if !frame.payload.is_empty() && frame.payload != BODY => {
+                self.close(frame.stream, broken);
+            }
             _ if frame.ends_stream() => self.close(frame.stream, answered),
             _ => {}
         }
     }
 
-    fn close(&mut self, stream: u32, count: &std::sync::atomic::AtomicU64) {
+    fn close(&mut self, stream: u32, count: &AtomicU64) {
         let before = self.open.len();
         self.open.retain(|open| *open != stream);
         add(count, before - self.open.len());
@@ -99,6 +106,18 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
+
+    #[test]
+    fn a_response_with_other_content_is_broken() {
+        let counts = Counts::default();
+        let mut connection = Connection { counts: &counts, open: vec![1, 3], next: 5, last: None };
+        for (stream, payload) in [(1, BODY), (3, b"other")] {
+            let bytes = frames::frame(frames::DATA, 1, stream, payload);
+            connection.take(&Frame::read(&mut bytes.as_slice()).unwrap());
+        }
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        assert_eq!((of(&counts.answered), of(&counts.broken)), (1, 1));
+    }
 
     fn goaway(last: u32) -> Frame {
         let bytes = frames::frame(frames::GOAWAY, 0, 0, &[last.to_be_bytes(), [0; 4]].concat());

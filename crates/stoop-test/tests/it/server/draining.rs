@@ -24,11 +24,14 @@ async fn idle_connections_are_closed_at_once() {
         peer.response().await.unwrap();
         peers.push(peer);
     }
+    // As a client does that reads the end of its connection.
+    let closing = peers.into_iter().map(|mut peer| async move { peer.is_closed().await });
+    let closing: Vec<_> = closing.map(tokio::spawn).collect();
     let begin = Instant::now();
     assert_eq!(server.drain(seconds(5)).await, 0);
     assert!(begin.elapsed() < seconds(1) / 2, "{:?}", begin.elapsed());
-    for mut peer in peers {
-        assert!(peer.is_closed().await);
+    for closing in closing {
+        assert!(closing.await.unwrap());
     }
     // The port is closed.
     let stoop::Address::Inet(address) = server.endpoint().address() else { panic!("not TCP") };
@@ -37,6 +40,41 @@ async fn idle_connections_are_closed_at_once() {
     assert_eq!(server.drain(seconds(5)).await, 0);
     server.close().await;
     server.ended().await;
+}
+
+/// RFC 9112 §9.6: a request may cross with the close of an idle connection. It is not answered, and nothing is reset.
+#[tokio::test]
+async fn a_request_that_crosses_with_the_close_is_not_answered_by_a_reset() {
+    let server = Arc::new(listen(ServerLimits::default(), slow));
+    let mut idle = dial(&server).await;
+    idle.send(GET).await;
+    idle.response().await.unwrap();
+    let drained = server.clone();
+    let drain = tokio::spawn(async move { drained.drain(seconds(5)).await });
+    assert!(idle.is_closed().await);
+    let (mut stream, _) = idle.into_parts();
+    // Where the server's end is closed, the first is answered by a reset, and the second fails.
+    for _ in 0..2 {
+        tokio::io::AsyncWriteExt::write_all(&mut stream, GET.as_bytes()).await.unwrap();
+    }
+    drop(stream);
+    assert_eq!(drain.await.unwrap(), 0);
+}
+
+/// A client that does not close its end holds a drain up for a while only, and is not counted as cut off.
+#[tokio::test]
+async fn a_client_that_does_not_close_is_left_after_the_linger() {
+    let mut limits = ServerLimits::default();
+    limits.time.linger = seconds(1) / 5;
+    let server = listen(limits, slow);
+    let mut idle = dial(&server).await;
+    idle.send(GET).await;
+    idle.response().await.unwrap();
+    let begin = Instant::now();
+    assert_eq!(server.drain(seconds(5)).await, 0);
+    let took = begin.elapsed();
+    assert!(took >= seconds(1) / 5 && took < seconds(1), "{took:?}");
+    assert!(idle.is_closed().await);
 }
 
 #[tokio::test]
@@ -181,6 +219,7 @@ async fn a_connection_that_has_said_nothing_gets_a_moment() {
     assert_eq!(quick.response().await.unwrap().field("connection"), Some("close"));
     drop(quick);
     assert!(silent.is_closed().await);
+    drop(silent);
     assert_eq!(drain.await.unwrap(), 0);
     assert!(begin.elapsed() < seconds(2), "{:?}", begin.elapsed());
 }

@@ -306,7 +306,8 @@ impl<H: Handler> Http1Driver<H> {
                 Http1Round::End(End::Closed)
             }
             Poll::Pending if self.is_drained() => {
-                self.begin_close(CloseReason::Draining, false);
+                // Its next request may cross with this, and would be answered by a reset.
+                self.begin_close(CloseReason::Draining, true);
                 Http1Round::Again
             }
             Poll::Pending => self.wait(cx, read),

@@ -189,7 +189,8 @@ impl<H: Handler> Http1Driver<H> {
                 return Some(Http1Round::End(End::Closed));
             }
             Http1Expired::Idle => {
-                self.begin_close(CloseReason::Idle, false);
+                let drains = self.core.control.lifecycle() != Lifecycle::Running;
+                self.begin_close(CloseReason::Idle, drains);
                 self.timed_out(ServerTimeout::Idle, None);
             }
             // What the client does not take now will not be taken by waiting for it either.
