@@ -140,6 +140,7 @@
 //! | names of a query or form | 1,000 | 400 | |
 //! | parts of a form with files, the fields of each | 1,000, 8 KiB | 413, 400 | |
 //! | content once it is decoded | 16 MiB | 413 | [`Decompress::bytes_max`] |
+//! | responses encoded as they are sent, at a time | 64, of 2 MiB each | sent as it is | [`Compress::encoders_max`] |
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
 //! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
 //! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |

@@ -11,6 +11,7 @@ use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
 use crate::etag::Tags;
 use crate::layer::coding::{Wanted, wanted};
+use crate::layer::encoders::{EncoderSlot, Encoders};
 use crate::layer::vary::add_vary;
 use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
@@ -19,8 +20,12 @@ use crate::route::mode::{Mode, map};
 /// Content that is shorter is sent as it is: a head and a packet are that large anyway.
 const BYTES_MIN: u64 = 1024;
 
-/// Content in memory is encoded that much at a time, so that a large one does not hold up its core.
-const PIECE_BYTES: usize = 32 * 1024;
+/// Content in memory that is not longer is encoded at once, and its length is known: it takes a millisecond at most, and
+/// no encoder outlasts it.
+const AT_ONCE_BYTES_MAX: u64 = 32 * 1024;
+
+/// Responses that are encoded as they are sent, at a time: with what an encoder holds, at most 2 MiB, they come to 128 MiB.
+const ENCODERS_MAX: usize = 64;
 
 /// Encodes the content of responses, in zstd, Brotli or gzip, as the client's Accept-Encoding weighs them, in this
 /// order where it does not care.
@@ -31,6 +36,11 @@ const PIECE_BYTES: usize = 32 * 1024;
 /// [`Files`](crate::Files) does. A 304 has the ETag that the client holds, and it and a 206 vary as the whole response
 /// does. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A client that takes
 /// neither a coding nor none (`identity;q=0`) is answered 406.
+///
+/// What is longer than 32 KiB, or of unknown length, is encoded as it is sent, which holds memory for as long as the client
+/// takes to read it: 0.5 MiB for gzip, 1.5 for zstd, 2 for Brotli. Of these there are 64 at a time
+/// ([`encoders_max`](Self::encoders_max)), and what comes beyond them goes out as it is. Each encodes 64 KiB at most before other
+/// connections have their turn.
 ///
 /// A page that has a secret in it and repeats what the client sent tells, by its length, what the secret is (BREACH):
 /// leave this away from such routes, or change the secret each time.
@@ -46,6 +56,8 @@ pub struct Compress {
     codings: Vec<ContentCoding>,
     bytes_min: u64,
     types: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    encoders_max: usize,
+    encoders: Arc<Encoders>,
 }
 
 impl Default for Compress {
@@ -58,7 +70,13 @@ impl Compress {
     /// With the defaults.
     pub fn new() -> Self {
         let codings = vec![ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
-        Self { codings, bytes_min: BYTES_MIN, types: Arc::new(gets_smaller) }
+        Self {
+            codings,
+            bytes_min: BYTES_MIN,
+            types: Arc::new(gets_smaller),
+            encoders_max: ENCODERS_MAX,
+            encoders: Arc::default(),
+        }
     }
 
     /// Only these codings, the preferred one first.
@@ -77,6 +95,36 @@ impl Compress {
     pub fn types(mut self, encodes: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.types = Arc::new(encodes);
         self
+    }
+
+    /// At most so many responses are encoded as they are sent at a time, on all threads together: 64 by default. One
+    /// beyond them is sent as it is, or answered 503 with `Retry-After: 1` where the client takes it only encoded; both are
+    /// counted in [`not_encoded`](Self::not_encoded). Clones of this value share the count. Its memory is that of
+    /// the encoders, of which a slow client holds one for each response that it does not take; 0 is for content
+    /// of up to 32 KiB alone.
+    ///
+    /// ```
+    /// use stoop_web::{Compress, Router, get};
+    ///
+    /// let compress = Compress::new().encoders_max(256);
+    /// let app = Router::new().route("/", get(|| "na ".repeat(20_000))).layer(compress.clone()).build()?;
+    /// // Later:
+    /// println!("{} are encoded, {} were too many", compress.encoders(), compress.not_encoded());
+    /// # Ok::<(), stoop_web::RouterError>(())
+    /// ```
+    pub fn encoders_max(mut self, encoders: usize) -> Self {
+        self.encoders_max = encoders;
+        self
+    }
+
+    /// How many responses are encoded as they are sent now.
+    pub fn encoders(&self) -> usize {
+        self.encoders.count()
+    }
+
+    /// How many responses were not encoded because [`encoders_max`](Self::encoders_max) others were.
+    pub fn not_encoded(&self) -> u64 {
+        self.encoders.refused()
     }
 
     /// A response whose content stays as it is, with the fields that a 200 in its place would have.
@@ -119,17 +167,26 @@ impl Compress {
             Wanted { coding: None, takes_plain: false, .. } => return not_acceptable(),
             Wanted { coding: Some(coding), .. } => coding,
         };
+        let slot = match (is_head, length) {
+            (true, _) => None,
+            (false, Some(length)) if length <= AT_ONCE_BYTES_MAX => None,
+            (false, _) => match self.encoders.enter(self.encoders_max) {
+                None if wanted.takes_plain => return response,
+                None => return no_encoder(),
+                slot => slot,
+            },
+        };
         weaken_etag(&mut response);
         let fields = response.fields_mut();
         fields.remove("content-length");
         fields.remove("accept-ranges");
         let _ = fields.set("content-encoding", coding.as_str().as_bytes());
         let body = std::mem::take(response.body_mut());
-        *response.body_mut() = match (is_head, length) {
+        *response.body_mut() = match (is_head, slot) {
             // The length that it would have is not known.
-            (true, _) => Body::stream(Pieces { inner: Body::empty(), rest: Bytes::new() }),
-            (false, Some(length)) if length <= PIECE_BYTES as u64 => body.encoded(coding),
-            (false, _) => Body::stream(Pieces { inner: body, rest: Bytes::new() }).encoded(coding),
+            (true, _) => Body::stream(Unsized { inner: Body::empty(), slot: None }),
+            (false, None) => body.encoded(coding),
+            (false, slot) => Body::stream(Unsized { inner: body, slot }).encoded(coding),
         };
         response
     }
@@ -200,6 +257,15 @@ fn not_acceptable() -> Response {
     response
 }
 
+/// 503, for a client that takes no content as it is while there is no encoder for it.
+fn no_encoder() -> Response {
+    let why = "503 Service Unavailable: too much content is being encoded\n";
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, why);
+    let _ = response.fields_mut().set("retry-after", b"1");
+    add_vary(&mut response, "accept-encoding");
+    response
+}
+
 /// RFC 9110 §8.8.1: the content in another coding is not the same, byte by byte.
 fn weaken_etag(response: &mut Response) {
     let weak = match response.field("etag") {
@@ -259,13 +325,13 @@ impl<M: Mode> Middleware<M> for Compress {
     }
 }
 
-/// Content, at most [`PIECE_BYTES`] at a time, and of unknown length.
-struct Pieces {
+/// Content whose length is not known, and which may count as encoded until it ends.
+struct Unsized {
     inner: Body,
-    rest: Bytes,
+    slot: Option<EncoderSlot>,
 }
 
-impl http_body::Body for Pieces {
+impl http_body::Body for Unsized {
     type Data = Bytes;
     type Error = stoop::Error;
 
@@ -273,16 +339,10 @@ impl http_body::Body for Pieces {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, stoop::Error>>> {
-        if self.rest.is_empty() {
-            match ready!(Pin::new(&mut self.inner).poll_frame(cx)) {
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => self.rest = data,
-                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
-                },
-                other => return Poll::Ready(other),
-            }
+        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        if frame.is_none() {
+            self.slot = None;
         }
-        let length = self.rest.len().min(PIECE_BYTES);
-        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+        Poll::Ready(frame)
     }
 }

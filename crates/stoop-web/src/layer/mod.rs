@@ -9,6 +9,8 @@ mod compress;
 mod cors;
 #[cfg(feature = "compression")]
 mod decompress;
+#[cfg(feature = "compression")]
+mod encoders;
 mod hsts;
 mod https;
 mod proxies;

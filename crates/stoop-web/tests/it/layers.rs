@@ -293,6 +293,16 @@ mod compress {
         "a page of text ".repeat(5000)
     }
 
+    /// Text that no coding makes much smaller, and more than is sent ahead of its reader.
+    fn noise() -> String {
+        let mut state = 1u64;
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b' ' + (state >> 58) as u8)
+        };
+        (0..1 << 20).map(next).collect()
+    }
+
     fn router(compress: Compress) -> Client {
         let with = |name: &'static str, value: &'static str| {
             get(move || ([(name, value)], Response::from_text(page())))
@@ -305,6 +315,7 @@ mod compress {
             let response = move || Response::from_status(StatusCode::NOT_MODIFIED);
             get(move || response().with_field(name, value).unwrap())
         };
+        let streamed = get(|| ([("content-type", "text/plain"), ("etag", "\"a\"")], noise()));
         client(
             Router::new()
                 .route("/page", get(page))
@@ -316,6 +327,7 @@ mod compress {
                 .route("/coded", with("content-encoding", "gzip"))
                 .route("/range", with("content-range", "bytes 0-1/2"))
                 .route("/fixed", with("cache-control", "public, no-transform"))
+                .route("/streamed", streamed)
                 .route("/strong", with("etag", "\"a\""))
                 .route("/weak", with("etag", "W/\"a\""))
                 .route("/part", get(|| (StatusCode::PARTIAL_CONTENT, page())))
@@ -481,6 +493,51 @@ mod compress {
         for event in ["data: 1\n\n", "data: 2\n\n"] {
             pieces.send(event).await.unwrap();
             assert_eq!(body.chunk().await.unwrap().unwrap(), event);
+        }
+    }
+
+    /// One that is streamed is encoded at a time; whether the content of the first is read, dropped or neither.
+    #[tokio::test]
+    async fn responses_beyond_the_encoders_go_out_as_they_are() {
+        let compress = Compress::new().encoders_max(1);
+        let client = router(compress.clone());
+        for ends in [true, false] {
+            let before = compress.not_encoded();
+            let first = ask(&client, "GET", "/streamed", "br").await;
+            assert_eq!(field(&first, "content-encoding"), "br");
+            assert_eq!(compress.encoders(), 1);
+
+            let second = ask(&client, "GET", "/streamed", "br").await;
+            assert_eq!(field(&second, "content-encoding"), "");
+            assert_eq!(
+                (field(&second, "vary"), field(&second, "etag")),
+                ("accept-encoding", "\"a\"")
+            );
+            assert_eq!(second.text().await.unwrap(), noise());
+            let only = ask(&client, "GET", "/streamed", "br, identity;q=0").await;
+            assert_eq!((only.status().as_u16(), field(&only, "retry-after")), (503, "1"));
+            assert_eq!(field(&only, "vary"), "accept-encoding");
+            assert_eq!((compress.encoders(), compress.not_encoded() - before), (1, 2));
+
+            // Neither of these outlasts the call that makes it.
+            assert_eq!(field(&ask(&client, "GET", "/floor", "br").await, "content-encoding"), "br");
+            let head = ask(&client, "HEAD", "/streamed", "br").await;
+            assert_eq!(field(&head, "content-encoding"), "br");
+
+            match ends {
+                true => drop(first.into_body().bytes(2 << 20).await.unwrap()),
+                false => drop(first),
+            }
+            while compress.encoders() > 0 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(
+                field(&ask(&client, "GET", "/streamed", "br").await, "content-encoding"),
+                "br"
+            );
+            while compress.encoders() > 0 {
+                tokio::task::yield_now().await;
+            }
         }
     }
 }
