@@ -49,7 +49,15 @@ fn put_common_line(entry: &LogEntry, out: &mut Vec<u8>) {
         Some(peer) => write!(out, "{}", peer.ip()),
         None => out.write_all(b"-"),
     };
-    out.extend_from_slice(b" - - [");
+    out.extend_from_slice(b" - ");
+    // A space would end the name, and a bracket begin the time.
+    for (index, part) in entry.user().unwrap_or(b"-").split(|byte| *byte == b' ').enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b"\\x20");
+        }
+        put_apache(part, out);
+    }
+    out.extend_from_slice(b" [");
     put_common(entry.time(), out);
     out.extend_from_slice(b"] \"");
     put_apache(entry.method().as_str().as_bytes(), out);
@@ -80,6 +88,7 @@ fn put_json_line(entry: &LogEntry, out: &mut Vec<u8>) {
     };
     let _ = write!(out, ",\"bytes\":{}", entry.content_bytes());
     for (name, value) in [
+        ("user", entry.user()),
         ("referer", entry.referer()),
         ("user_agent", entry.user_agent()),
         ("request_id", entry.request_id()),

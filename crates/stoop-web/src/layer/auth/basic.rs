@@ -1,6 +1,6 @@
 //! [`BasicAuth`]: names and passwords of the scheme Basic (RFC 7617).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use super::{User, credentials, let_in, missing, quoted, same_secret};
 use crate::blocking::BlockingPool;
 use crate::extract::Rejection;
 use crate::route::middleware::{Middleware, Next};
-use crate::route::mode::Mode;
+use crate::route::mode::{Mode, map};
 
 type CheckBasic = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
@@ -137,13 +137,15 @@ impl HashedUsers {
         mut request: Request,
         (name, password): (String, String),
         challenge: String,
+        found: Arc<OnceLock<User>>,
     ) -> Result<Request, Response> {
         let Self { pool, check, known } = self;
         let checked = pool.run(move || check(&name, &password).then_some((name, password))).await;
         match checked {
             Ok(Some((name, password))) => {
                 known.insert(&name, &password);
-                request.extensions_mut().insert(User(name));
+                request.extensions_mut().insert(User(name.clone()));
+                let _ = found.set(User(name));
                 Ok(request)
             }
             Ok(None) => Err(refused(&challenge, WRONG).answer(&request)),
@@ -163,8 +165,16 @@ impl<M: Mode> Middleware<M> for BasicAuth {
         let user = match (self.credentials_of(&request), &self.hashed) {
             (Ok(Credentials::Unknown { name, password }), Some(hashed)) => {
                 let challenge = self.challenge.clone();
-                let checked = hashed.clone().let_in(request, (name, password), challenge);
-                return Answer::Later(M::after(Box::pin(checked), next));
+                let found = Arc::new(OnceLock::new());
+                let checked = hashed.clone();
+                let checked = checked.let_in(request, (name, password), challenge, found.clone());
+                let answer = Answer::Later(M::after(Box::pin(checked), next));
+                return map::<M>(answer, move |mut response| {
+                    if let Some(user) = found.get() {
+                        response.extensions_mut().insert(user.clone());
+                    }
+                    response
+                });
             }
             (Ok(Credentials::Good(name)), _) => Ok(name),
             (Ok(Credentials::Unknown { .. }), None) => Err(refused(&self.challenge, WRONG)),
