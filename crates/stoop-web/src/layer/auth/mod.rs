@@ -3,6 +3,7 @@
 mod basic;
 mod bearer;
 mod known;
+mod waiting;
 
 use sha2::{Digest, Sha256};
 use stoop::{Answer, Body, Request, StatusCode};
