@@ -110,8 +110,15 @@ impl Directory {
     /// What the system says.
     pub async fn list(&self, max: usize) -> io::Result<DirectoryListing> {
         let this = self.clone();
-        let list = move || list_directory(&this.file, this.symlinks, max);
-        spawn_blocking(list).await.map_err(io::Error::other)?
+        spawn_blocking(move || this.list_blocking(max)).await.map_err(io::Error::other)?
+    }
+
+    /// The same on this thread, which waits for the disk.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn list_blocking(&self, max: usize) -> io::Result<DirectoryListing> {
+        list_directory(&self.file, self.symlinks, max)
     }
 
     /// What the file system knows of it now. It may wait for the disk.
@@ -181,6 +188,7 @@ mod tests {
         }
         assert!(matches!(here.open("src/nothing").await, Err(OpenError::NotFound)));
         let listing = sources.list(1_000).await.unwrap();
+        assert_eq!(sources.list_blocking(1_000).unwrap().entries, listing.entries);
         let found = listing.entries.iter().find(|entry| entry.name == "files.rs").unwrap();
         assert_eq!((found.is_directory, found.len), (false, content.len() as u64));
         let file = Directory::at("Cargo.toml").unwrap_err();

@@ -1,6 +1,7 @@
 //! Users with the hashes of their passwords, as `htpasswd` writes them.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead};
 
 use bcrypt::HashParts;
@@ -31,15 +32,22 @@ pub(super) fn auth(users: &[String]) -> Result<Option<BasicAuth>, CommandFailure
         return Ok(None);
     }
     let hashes = users.iter().map(|user| parse(user)).collect::<Result<HashMap<_, _>, _>>()?;
-    // One that is unknown takes as long as one that is known.
-    let Some(any) = hashes.values().next().cloned() else { return Ok(None) };
+    let decoys: Vec<String> = hashes.values().cloned().collect();
+    let key = RandomState::new();
     let check = move |name: &str, password: &str| {
         let known = hashes.get(name);
-        let is_right = bcrypt::verify(password, known.unwrap_or(&any)).unwrap_or(false);
+        let compared = known.unwrap_or_else(|| decoy(&decoys, &key, name));
+        let is_right = bcrypt::verify(password, compared).unwrap_or(false);
         known.is_some() && is_right
     };
     let pool = BlockingPool::new(THREADS, WAITING_MAX);
     Ok(Some(BasicAuth::new("stoop serve").check_blocking(pool, check)))
+}
+
+/// The hash that the password of an unknown user is compared with, so that it takes as long as that of a known one. Where
+/// hashes differ in their cost, the name decides which one it is, always the same.
+fn decoy<'a>(hashes: &'a [String], key: &RandomState, name: &str) -> &'a String {
+    &hashes[key.hash_one(name) as usize % hashes.len()]
 }
 
 fn parse(user: &str) -> Result<(String, String), CommandFailure> {
@@ -99,5 +107,16 @@ mod tests {
             assert!(!message.contains("secret") && message.starts_with("--auth"), "{message}");
         }
         assert!(auth(&[]).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_unknown_user_is_compared_with_a_hash_of_a_known_one_and_always_the_same() {
+        let (hashes, key) = (["a".to_owned(), "b".to_owned()], RandomState::new());
+        let compared = |name: &str| decoy(&hashes, &key, name);
+        let names: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+        assert!(names.iter().all(|name| compared(name) == compared(name)));
+        for hash in &hashes {
+            assert!(names.iter().any(|name| compared(name) == hash), "all costs are there");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use stoop::{CutShort, Method, Request, Response, SentResponse, StatusCode, Version};
 
 use crate::exchange::{End, now};
+use crate::forwarded::ForwardedClient;
 
 /// Bytes of the request's target, and of each field, that an entry keeps: what is longer is cut. Heads may be larger by
 /// far, and one client could fill the queue.
@@ -28,6 +29,7 @@ pub struct LogEntry {
     user_agent: Range<usize>,
     request_id: Range<usize>,
     trace_parent: Range<usize>,
+    user: Range<usize>,
     began: Instant,
     responded: Option<Instant>,
     status: Option<StatusCode>,
@@ -58,15 +60,16 @@ impl LogEntry {
             start..text.len()
         };
         let field = |name| request.field(name).unwrap_or_default();
-        let (target, host) =
-            (put(request.target().as_bytes()), put(request.authority().as_bytes()));
+        let told = request.extensions().get::<ForwardedClient>();
+        let host = told.and_then(ForwardedClient::host).unwrap_or(request.authority());
+        let (target, host) = (put(request.target().as_bytes()), put(host.as_bytes()));
         let (referer, user_agent) = (put(field("referer")), put(field("user-agent")));
         let (request_id, trace_parent) = (put(field("x-request-id")), put(field("traceparent")));
         let began = now();
         Self {
             method: request.method().clone(),
             version: request.version(),
-            peer: request.remote_address(),
+            peer: told.and_then(ForwardedClient::address).or(request.remote_address()),
             text,
             target,
             host,
@@ -74,6 +77,7 @@ impl LogEntry {
             user_agent,
             request_id,
             trace_parent,
+            user: 0..0,
             began,
             responded: None,
             status: None,
@@ -83,14 +87,23 @@ impl LogEntry {
         }
     }
 
-    /// Notes the handler's response. Its X-Request-Id, if it has one, is the exchange's.
+    /// Notes the handler's response. Its X-Request-Id, if it has one, is the exchange's, and so is the user that
+    /// authentication has found.
     pub(super) fn respond(&mut self, response: &Response) {
         (self.responded, self.status) = (Some(now()), Some(response.status()));
         if let Some(id) = response.field("x-request-id") {
-            let start = self.text.len();
-            self.text.extend_from_slice(&id[..id.len().min(TEXT_BYTES_MAX)]);
-            self.request_id = start..self.text.len();
+            self.request_id = self.put(id);
         }
+        #[cfg(feature = "auth")]
+        if let Some(crate::layer::User(name)) = response.extensions().get() {
+            self.user = self.put(name.as_bytes());
+        }
+    }
+
+    fn put(&mut self, value: &[u8]) -> Range<usize> {
+        let start = self.text.len();
+        self.text.extend_from_slice(&value[..value.len().min(TEXT_BYTES_MAX)]);
+        start..self.text.len()
     }
 
     pub(super) fn end(&mut self, end: End) {
@@ -124,7 +137,8 @@ impl LogEntry {
         std::str::from_utf8(self.target_bytes()).unwrap_or_default()
     }
 
-    /// Host and port that the request was for.
+    /// Host and port that the request was for: as [`TrustedProxies`](crate::TrustedProxies) around the log have told it,
+    /// else as it came.
     pub fn host(&self) -> &str {
         std::str::from_utf8(self.host_bytes()).unwrap_or_default()
     }
@@ -143,9 +157,16 @@ impl LogEntry {
         }
     }
 
-    /// The client's address, if it came over TCP.
+    /// The client's address: as [`TrustedProxies`](crate::TrustedProxies) around the log have told it, else that of the
+    /// connection, if it came over TCP.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
+    }
+
+    /// The name by which [`BasicAuth`](crate::BasicAuth) or [`BearerAuth`](crate::BearerAuth) has let the request in;
+    /// `None` too where there was no response.
+    pub fn user(&self) -> Option<&[u8]> {
+        self.text(&self.user)
     }
 
     /// The value of Referer.

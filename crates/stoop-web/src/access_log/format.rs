@@ -52,7 +52,15 @@ fn put_common_line(entry: &LogEntry, out: &mut Vec<u8>) {
         Some(peer) => put_ip(peer.ip(), out),
         None => out.push(b'-'),
     }
-    out.extend_from_slice(b" - - [");
+    out.extend_from_slice(b" - ");
+    // A space would end the name, and a bracket begin the time.
+    for (index, part) in entry.user().unwrap_or(b"-").split(|byte| *byte == b' ').enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b"\\x20");
+        }
+        put_apache(part, out);
+    }
+    out.extend_from_slice(b" [");
     put_common(entry.time(), out);
     out.extend_from_slice(b"] \"");
     put_apache(entry.method().as_str().as_bytes(), out);
@@ -90,6 +98,7 @@ fn put_json_line(entry: &LogEntry, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(b",\"bytes\":");
     put_number(entry.content_bytes(), out);
+    put_text(b",\"user\":", entry.user(), out);
     put_text(b",\"referer\":", entry.referer(), out);
     put_text(b",\"user_agent\":", entry.user_agent(), out);
     put_text(b",\"request_id\":", entry.request_id(), out);

@@ -22,10 +22,15 @@ use crate::route::mode::Mode;
 ///
 /// | format | a line |
 /// |---|---|
-/// | [`common`](Self::common) | Apache's `%h %l %u %t "%r" %>s %b`, `%l` and `%u` always `-` |
+/// | [`common`](Self::common) | Apache's `%h %l %u %t "%r" %>s %b`, `%l` always `-` |
 /// | [`combined`](Self::combined) | the same with `"%{Referer}i" "%{User-Agent}i"` |
 /// | [`json`](Self::json) | an object, see there |
 /// | [`custom`](Self::custom) | what a function writes |
+///
+/// Layers are around those that are added after them, and the log reads the request as it reaches it: behind proxies add
+/// [`TrustedProxies`](crate::TrustedProxies) before it, so that the client's address and host are in the lines and not
+/// the proxy's. [`BasicAuth`](crate::BasicAuth) and [`BearerAuth`](crate::BearerAuth) belong after it: what they refuse is
+/// logged too, and the user whom they let in is in the line.
 ///
 /// What clients sent is escaped as Apache does it. A client that left before it was answered has status 499 in the first
 /// two, as nginx has it; one whose handler panicked has 500, and one whose handler took longer than the router allows 503,
@@ -71,11 +76,12 @@ impl AccessLog {
     /// | name | value |
     /// |---|---|
     /// | `time` | when the request came, RFC 3339 in UTC with milliseconds |
-    /// | `method`, `target`, `host`, `version` | as they came; `HTTP/1.0`, `HTTP/1.1` or `HTTP/2.0` |
+    /// | `method`, `target`, `host`, `version` | as they came, the host as trusted proxies have told it; `HTTP/1.0`, `HTTP/1.1` or `HTTP/2.0` |
     /// | `status` | a number; `null` if the client left before it was answered |
     /// | `bytes` | of content that was sent |
+    /// | `user` | the name by which authentication has let it in, if it did |
     /// | `referer`, `user_agent`, `request_id`, `traceparent` | fields of the request, if they came; X-Request-Id rather of the response |
-    /// | `peer` | address and port, over TCP |
+    /// | `peer` | address and port of the client, over TCP or as trusted proxies have told it; port 0 where they told none |
     /// | `response_ms` | from the request's head to the handler's response |
     /// | `head_ms` | to when the head of the response was written |
     /// | `total_ms` | to when the kernel had all of it, or it was given up |

@@ -5,6 +5,7 @@ use stoop::{Request, StatusCode};
 
 use crate::extract::argument::FromContent;
 use crate::extract::content::{media_type, read, wrong_type};
+use crate::extract::json_problems::{further, shown};
 use crate::extract::rejection::{Place, Problem, Rejection};
 use crate::respond::Json;
 
@@ -34,18 +35,22 @@ fn is_json(media_type: &str) -> bool {
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        let name = if path == "." { String::new() } else { path };
-        malformed(name, error.inner())
+        let first = located(shown(&error), error.inner());
+        let mut problems = vec![first];
+        if error.inner().is_data() {
+            problems.extend(further::<T>(bytes, &problems[0]));
+        }
+        Rejection::of(StatusCode::BAD_REQUEST, problems)
     })?;
-    reader.end().map_err(|error| malformed(String::new(), &error))?;
+    reader.end().map_err(|error| {
+        Rejection::new(StatusCode::BAD_REQUEST, located(String::new(), &error))
+    })?;
     Ok(value)
 }
 
-fn malformed(name: String, error: &serde_json::Error) -> Rejection {
-    // It ends with line and column.
-    let problem = Problem::new(Place::Content, name, error.to_string());
-    Rejection::new(StatusCode::BAD_REQUEST, problem)
+/// What is wrong, with line and column at its end.
+fn located(name: String, error: &serde_json::Error) -> Problem {
+    Problem::new(Place::Content, name, error.to_string())
 }
 
 #[cfg(test)]
@@ -87,6 +92,54 @@ mod tests {
         ] {
             let rejection = parse::<Order>(json.as_bytes()).unwrap_err();
             assert_eq!(rejection.problems()[0].to_string(), told);
+            assert_eq!(rejection.problems().len(), 1, "{rejection:?}");
         }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_and_not_only_the_first() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum Size {
+            Small,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "it is never made")]
+        struct Buyer {
+            name: String,
+            age: std::num::NonZeroU8,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "it is never made")]
+        struct Order {
+            buyer: Buyer,
+            seller: Buyer,
+            size: Size,
+            items: Vec<u8>,
+            note: Option<String>,
+            paid: bool,
+        }
+        let all = |json: &str| {
+            let rejection = parse::<Order>(json.as_bytes()).unwrap_err();
+            rejection.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(
+            all("{\"size\":\"large\",\"items\":[1,true,\"x\"],\n\"seller\":{},\"noet\":1,\"note\":2}"),
+            "body `size`: unknown variant `large`, expected `small` at line 1 column 15\n\
+             body `items[1]`: invalid type: boolean `true`, expected u8\n\
+             body `items[2]`: invalid type: string \"x\", expected u8\n\
+             body `noet`: unknown field `noet`, expected one of `buyer`, `seller`, `size`, `items`, `note`, `paid`\n\
+             body `note`: invalid type: integer `2`, expected a string\n\
+             body `seller`: missing field `name`\n\
+             body `seller`: missing field `age`\n\
+             body: missing field `buyer`\n\
+             body: missing field `paid`"
+        );
+        assert_eq!(all("[]").lines().count(), 1);
+        let many = format!("{{\"items\":[{}0]}}", "-1,".repeat(1_000));
+        assert!(all(&many).lines().count() <= 32);
+        let large = format!("{{\"items\":[{}0]}}", "-1,".repeat(10_000));
+        assert_eq!(all(&large).lines().count(), 1, "it would take long");
     }
 }

@@ -7,6 +7,8 @@ mod fields;
 mod function;
 #[cfg(feature = "json")]
 mod json;
+#[cfg(feature = "json")]
+mod json_problems;
 mod path;
 mod query;
 mod rejection;

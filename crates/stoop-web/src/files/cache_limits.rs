@@ -61,8 +61,8 @@ impl FileCache {
         self
     }
 
-    /// How many bytes of content are kept, of files of up to 16 KiB, which are then sent without a call of the file system:
-    /// 4 MiB by default, on each worker.
+    /// How many bytes of content are kept, of files of up to 16 KiB and of lists of directories, which are then sent without a
+    /// call of the file system: 4 MiB by default, on each worker.
     pub fn bytes_max(mut self, bytes: usize) -> Self {
         self.bytes_max = bytes;
         self

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::listing::Rendered;
 use super::representation::{Content, FoundFile};
 
 /// What is at a path.
@@ -12,6 +13,8 @@ pub(super) enum Found {
     Redirect,
     /// A directory without an index, which is listed.
     Listing,
+    /// Such a list, in one of its forms.
+    Rendered(Arc<Rendered>),
     Nothing,
 }
 
@@ -26,8 +29,14 @@ pub(super) struct Cost {
 
 impl Found {
     pub(super) fn cost(&self) -> Cost {
-        let Self::File(file) = self else { return Cost::default() };
         let mut cost = Cost::default();
+        let file = match self {
+            Self::File(file) => file,
+            Self::Rendered(rendered) => {
+                return Cost { bytes: rendered.bytes(), ..cost };
+            }
+            Self::Redirect | Self::Listing | Self::Nothing => return cost,
+        };
         for representation in file.representations() {
             match &representation.content {
                 Content::Memory(bytes) => cost.bytes += bytes.len(),

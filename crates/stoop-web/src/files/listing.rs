@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use stoop::files::{DirectoryEntry, DirectoryListing};
 use stoop::{Request, Response};
@@ -33,29 +34,83 @@ td+td,th+th{color:var(--quiet);white-space:nowrap;font-variant-numeric:tabular-n
 td:nth-child(2),th:nth-child(2){text-align:right}\
 a{text-decoration:none}a:hover{text-decoration:underline}";
 
-/// 200 with the entries of a directory, directories first. `is_root` is whether the one above it is not served.
-pub(super) fn respond(
-    request: &Request,
-    mut listing: DirectoryListing,
-    is_root: bool,
-    shows_hidden: bool,
-) -> Response {
-    listing.entries.retain(|entry| shows_hidden || !is_hidden(entry.name.as_bytes()));
-    listing.entries.sort_by_key(|entry| !entry.is_directory);
-    let offered = ["text/html", "application/json"];
-    let mut response = match preferred(request, &offered) {
-        Some("application/json") => Response::from_json(json(&listing)),
-        _ => Response::from_text(page(request.path(), &listing, is_root)),
-    };
-    let is_page = response.field("content-type") != Some(b"application/json");
-    let fields = response.fields_mut();
-    if is_page {
-        add(fields, "content-type", "text/html; charset=utf-8");
-        add(fields, "content-security-policy", POLICY);
+/// The form of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Page,
+    Json,
+}
+
+/// The list of a directory in one form, for one path.
+pub(super) struct Rendered {
+    form: Form,
+    path: String,
+    content: Bytes,
+}
+
+impl Form {
+    /// The form that a client would have.
+    pub(super) fn of(request: &Request) -> Self {
+        match preferred(request, &["text/html", "application/json"]) {
+            Some("application/json") => Self::Json,
+            _ => Self::Page,
+        }
     }
-    add(fields, "x-content-type-options", "nosniff");
-    add(fields, "vary", "accept");
-    response
+
+    /// What a list in this form is remembered by; `rest` is what the directory is. No path has a NUL in it.
+    pub(super) fn key(self, rest: &str) -> String {
+        match self {
+            Self::Page => format!("{rest}\0page"),
+            Self::Json => format!("{rest}\0json"),
+        }
+    }
+}
+
+impl Rendered {
+    /// The entries of a directory, directories first. `is_root` is whether the one above it is not served. With many entries
+    /// it takes long: some microseconds for each.
+    pub(super) fn new(
+        form: Form,
+        path: String,
+        mut listing: DirectoryListing,
+        is_root: bool,
+        shows_hidden: bool,
+    ) -> Self {
+        listing.entries.retain(|entry| shows_hidden || !is_hidden(entry.name.as_bytes()));
+        listing.entries.sort_by_key(|entry| !entry.is_directory);
+        let content = match form {
+            Form::Page => page(&path, &listing, is_root),
+            Form::Json => json(&listing),
+        };
+        Self { form, path, content: content.into() }
+    }
+
+    /// Whether it is of this path: a page shows it.
+    pub(super) fn is_of(&self, path: &str) -> bool {
+        self.path == path
+    }
+
+    /// What it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.content.len() + self.path.len()
+    }
+
+    /// 200 with it.
+    pub(super) fn respond(&self) -> Response {
+        let content = self.content.clone();
+        let mut response = match self.form {
+            Form::Page => Response::from_text(content),
+            Form::Json => Response::from_json(content),
+        };
+        let fields = response.fields_mut();
+        if self.form == Form::Page {
+            add(fields, "content-type", "text/html; charset=utf-8");
+            add(fields, "content-security-policy", POLICY);
+        }
+        add(fields, "x-content-type-options", "nosniff");
+        add(fields, "vary", "accept");
+        response
+    }
 }
 
 fn page(path: &str, listing: &DirectoryListing, is_root: bool) -> String {

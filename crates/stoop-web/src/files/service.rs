@@ -1,16 +1,18 @@
 //! Answers a request for a file: at once if what is at its path is remembered, else after a lookup.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use stoop::files::{OpenError, Opened};
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
+use tokio::task::spawn_blocking;
 
 use super::cache::Cache;
 use super::coding::{Choice, FileCoding, choose};
 use super::found::Found;
-use super::listing;
+use super::listing::{Form, Rendered};
 use super::options::{Files, page_of};
 use super::path::FilePath;
 use super::representation::add;
@@ -47,7 +49,7 @@ impl Service {
         }
         let Some(rest) = rest(&request, mount) else { return Answer::Now(redirect(&request)) };
         if let Some(found) = self.cache.as_ref().and_then(|cache| cache.find(rest))
-            && let Some(response) = self.immediately(&request, &found)
+            && let Some(response) = self.immediately(&request, rest, &found)
         {
             return Answer::Now(response);
         }
@@ -58,11 +60,18 @@ impl Service {
     }
 
     /// The response, if nothing has to be looked up for it.
-    fn immediately(&self, request: &Request, found: &Found) -> Option<Response> {
+    fn immediately(&self, request: &Request, rest: &str, found: &Found) -> Option<Response> {
         match found {
             Found::File(file) => Some(respond(request, file)),
             Found::Redirect => Some(redirect(request)),
-            Found::Listing => None,
+            Found::Listing => {
+                let cache = self.cache.as_ref()?;
+                match cache.find(&Form::of(request).key(rest))? {
+                    Found::Rendered(list) if list.is_of(request.path()) => Some(list.respond()),
+                    _ => None,
+                }
+            }
+            Found::Rendered(rendered) => Some(rendered.respond()),
             Found::Nothing => {
                 let has_pages =
                     self.files.single_page.is_some() || self.files.not_found_page.is_some();
@@ -74,7 +83,7 @@ impl Service {
     async fn answer(&self, request: &Request, mount: usize) -> Result<Response, OpenError> {
         let Some(rest) = rest(request, mount) else { return Ok(redirect(request)) };
         let found = self.find(request, rest).await?;
-        if let Some(response) = self.immediately(request, &found) {
+        if let Some(response) = self.immediately(request, rest, &found) {
             return Ok(response);
         }
         match found {
@@ -115,8 +124,18 @@ impl Service {
         else {
             return self.missing(request, rest).await;
         };
-        let listing = directory.list(max).await.map_err(OpenError::Io)?;
-        Ok(listing::respond(request, listing, rest.is_empty(), self.files.serves_hidden))
+        let (form, path) = (Form::of(request), request.path().to_owned());
+        let (is_root, shows_hidden) = (rest.is_empty(), self.files.serves_hidden);
+        let render = move || {
+            let listing = directory.list_blocking(max)?;
+            Ok(Rendered::new(form, path, listing, is_root, shows_hidden))
+        };
+        let rendered = spawn_blocking(render).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        let rendered = Arc::new(rendered.map_err(OpenError::Io)?);
+        if let Some(cache) = &self.cache {
+            cache.insert(&form.key(rest), &Found::Rendered(rendered.clone()));
+        }
+        Ok(rendered.respond())
     }
 
     /// The answer where nothing is.

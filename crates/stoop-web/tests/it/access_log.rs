@@ -216,3 +216,52 @@ async fn a_handler_that_panics_or_is_late_has_the_status_that_its_client_gets() 
         assert_eq!(statuses, [" 500 -", " 503 -"], "{text}");
     }
 }
+
+/// What a trusted proxy tells of the client, and who was let in: the lines are of them, and not of the proxy.
+#[cfg(feature = "auth")]
+#[tokio::test]
+async fn a_line_names_the_client_behind_a_proxy_and_the_user_who_was_let_in() {
+    use stoop::{LocalServer, Request};
+    use stoop_web::{BasicAuth, BlockingPool, TrustedProxies};
+
+    for (versions, hashed) in [(Versions::Http1, false), (Versions::Http2, true)] {
+        let [common, json] = [Lines::default(), Lines::default()];
+        let logs = [AccessLog::common(common.clone()), AccessLog::json(json.clone())];
+        let handles = logs.each_ref().map(AccessLog::handle);
+        let [first, second] = logs;
+        let auth = match hashed {
+            true => BasicAuth::new("r")
+                .check_blocking(BlockingPool::new(1, 1), |_, password| password == "c d"),
+            false => BasicAuth::new("r").user("a b\"", "c d"),
+        };
+        let proxies = TrustedProxies::forwarded(["10.0.0.0/8".parse().unwrap()]);
+        let router = Router::new().route("/", get(|| "in")).layer(proxies);
+        let router = router.layer(first).layer(second).layer(auth);
+        let server = LocalServer::new(router.build().unwrap()).versions(versions);
+        let server = server.peer("10.0.0.1:1000".parse().unwrap());
+        let client = Client::builder().local_server(server).versions(versions).build().unwrap();
+        // `a b":c d`, and a wrong password.
+        for (credentials, status) in [("YSBiIjpjIGQ=", 200), ("YSBiIjp4", 401)] {
+            let request = Request::get("http://inner.test/").unwrap();
+            let request = request.with_field("authorization", format!("Basic {credentials}"));
+            let forwarded = "for=\"192.0.2.7:80\";host=a.test";
+            let request = request.unwrap().with_field("forwarded", forwarded).unwrap();
+            let response = client.send(request).await.unwrap();
+            assert_eq!(response.status(), status);
+            response.text().await.unwrap();
+        }
+        while json.text().lines().count() < 2 || common.text().lines().count() < 2 {
+            tokio::task::yield_now().await;
+            handles.iter().for_each(LogHandle::flush);
+        }
+        let (common, json) = (common.text(), json.text());
+        let (let_in, refused) = common.split_once('\n').unwrap();
+        assert!(let_in.starts_with("192.0.2.7 - a\\x20b\\\" ["), "{let_in}");
+        assert!(refused.starts_with("192.0.2.7 - - ["), "{refused}");
+        let (let_in, refused) = json.split_once('\n').unwrap();
+        for part in [r#""host":"a.test""#, r#""user":"a b\"""#, r#""peer":"192.0.2.7:80""#] {
+            assert!(let_in.contains(part), "{part} in {let_in}");
+        }
+        assert!(!refused.contains("\"user\""), "{refused}");
+    }
+}

@@ -232,6 +232,69 @@ mod auth {
         assert_eq!(field(&full, "retry-after"), "1");
     }
 
+    /// One client that guesses takes eight places, and keeps out neither others nor a user who was let in before.
+    #[tokio::test]
+    async fn guesses_of_one_address_lock_no_user_out() {
+        use std::sync::{Arc, Condvar, Mutex};
+        use stoop::{Client, LocalServer};
+
+        let gate = Arc::new((Mutex::new(true), Condvar::new()));
+        let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let (is_open, checks) = (gate.clone(), Arc::new(AtomicUsize::new(0)));
+        let counted = checks.clone();
+        let check = move |_: &str, password: &str| {
+            counted.fetch_add(1, Relaxed);
+            begin.send(()).unwrap();
+            let _open = is_open.1.wait_while(is_open.0.lock().unwrap(), |is_open| !*is_open);
+            password == "123\u{a3}"
+        };
+        let auth = BasicAuth::new("r").check_blocking(BlockingPool::new(1, 16), check);
+        let app = Router::new().route("/", get(|| "in")).layer(auth).build().unwrap();
+        let from = |address: &str| {
+            let server = LocalServer::new(app.clone()).peer(address.parse().unwrap());
+            Client::builder().local_server(server).build().unwrap()
+        };
+        let (guesser, user) = (from("192.0.2.1:1"), from("192.0.2.2:1"));
+        let good = [("authorization", "Basic dGVzdDoxMjPCow==")];
+        assert_eq!(send(&user, "GET", "/", &good).await.status(), 200);
+        begun.recv().await.unwrap();
+        tokio::time::pause();
+        tokio::time::advance(std::time::Duration::from_secs(61)).await;
+        tokio::time::resume();
+
+        *gate.0.lock().unwrap() = false;
+        let guess = || {
+            let guesser = guesser.clone();
+            tokio::spawn(async move {
+                let wrong = [("authorization", "Basic dGVzdDpvcGVuIHNlc2FtZQ==")];
+                send(&guesser, "GET", "/", &wrong).await.status().as_u16()
+            })
+        };
+        let mut guesses: Vec<_> = (0..8).map(|_| guess()).collect();
+        begun.recv().await.unwrap();
+        // The ninth is answered at once; which one that is, is not known.
+        guesses.push(guess());
+        let mut statuses = Vec::new();
+        while statuses.is_empty() {
+            tokio::task::yield_now().await;
+            if let Some(done) = guesses.iter().position(tokio::task::JoinHandle::is_finished) {
+                statuses.push(guesses.swap_remove(done).await.unwrap());
+            }
+        }
+        assert_eq!(statuses, [503]);
+        // The user has to be checked again, waits behind eight guesses, and is let in.
+        let waits = tokio::spawn(async move { send(&user, "GET", "/", &good).await.status() });
+        // From the guesser's address, one who was let in before is let in without another check.
+        let before = send(&guesser, "GET", "/", &good).await.status();
+        assert_eq!((before.as_u16(), checks.load(Relaxed)), (200, 2));
+        *gate.0.lock().unwrap() = true;
+        gate.1.notify_all();
+        for guess in guesses {
+            assert_eq!(guess.await.unwrap(), 401);
+        }
+        assert_eq!(waits.await.unwrap(), 200);
+    }
+
     /// RFC 6750 §2.1, §3.
     #[tokio::test]
     async fn bearer_credentials_are_a_token() {

@@ -1,17 +1,21 @@
 //! [`BasicAuth`]: names and passwords of the scheme Basic (RFC 7617).
 
-use std::sync::Arc;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use stoop::{Answer, Body, IntoResponse, Request, Response};
+use stoop::{Answer, Body, IntoResponse, Request, Response, StatusCode};
 
-use super::known::KnownCredentials;
+use super::known::{KnownCredentials, Standing};
+use super::waiting::Waiting;
 use super::{User, credentials, let_in, missing, quoted, same_secret};
-use crate::blocking::BlockingPool;
+use crate::blocking::{BlockingError, BlockingPool};
 use crate::extract::Rejection;
+use crate::forwarded::ForwardedClient;
+use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
-use crate::route::mode::Mode;
+use crate::route::mode::{Mode, map};
 
 type CheckBasic = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 
@@ -43,6 +47,7 @@ struct HashedUsers {
     pool: BlockingPool,
     check: CheckBasic,
     known: Arc<KnownCredentials>,
+    waiting: Arc<Waiting>,
 }
 
 /// What is known of a request's credentials.
@@ -50,7 +55,15 @@ enum Credentials {
     /// They are this user's.
     Good(String),
     /// They have to be checked, which takes long.
-    Unknown { name: String, password: String },
+    Unknown(ToCheck),
+}
+
+/// Credentials that have to be checked.
+struct ToCheck {
+    name: String,
+    password: String,
+    /// They were right some time ago.
+    is_stale: bool,
 }
 
 impl BasicAuth {
@@ -80,8 +93,13 @@ impl BasicAuth {
 
     /// Lets in the users for whom `check` is true, besides all others, where that takes long, as comparing with a hash
     /// made for passwords does (bcrypt, Argon2): it runs in `pool`. Whom it lets in is remembered for a minute, at
-    /// most 1,000 of them, by a keyed hash of name and password. A request that finds the pool full is answered
-    /// 503.
+    /// most 1,000 of them, by a keyed hash of name and password. After that it is checked again; where that is not
+    /// possible because too much is waiting, it is let in for an hour after its last check, so that those who guess passwords
+    /// lock no user out. Others that find the pool full are answered 503, and so are those of an address of which eight
+    /// are being checked already (of IPv6, of a network of 64 bits): the client's that
+    /// [`TrustedProxies`](crate::TrustedProxies) around it have told, or the connection's.
+    ///
+    /// For a name that is unknown, have it take as long as for one that is known, or the time tells which names there are.
     ///
     /// ```
     /// use stoop_web::{BasicAuth, BlockingPool};
@@ -95,7 +113,8 @@ impl BasicAuth {
         check: impl Fn(&str, &str) -> bool + Send + Sync + 'static,
     ) -> Self {
         let known = Arc::default();
-        self.hashed = Some(HashedUsers { pool, check: Arc::new(check), known });
+        let waiting = Arc::default();
+        self.hashed = Some(HashedUsers { pool, check: Arc::new(check), known, waiting });
         self
     }
 
@@ -118,15 +137,17 @@ impl BasicAuth {
         if is_listed || self.check.as_ref().is_some_and(|check| check(name, password)) {
             return Ok(Credentials::Good(name.to_owned()));
         }
-        match &self.hashed {
-            Some(hashed) if hashed.known.contains(name, password) => {
-                Ok(Credentials::Good(name.to_owned()))
-            }
-            Some(_) => {
-                Ok(Credentials::Unknown { name: name.to_owned(), password: password.to_owned() })
-            }
-            None => Err(refuse(WRONG)),
-        }
+        let Some(hashed) = &self.hashed else { return Err(refuse(WRONG)) };
+        let standing = hashed.known.standing(name, password);
+        let name = name.to_owned();
+        Ok(match standing {
+            Standing::Fresh => Credentials::Good(name),
+            Standing::Stale | Standing::Unknown => Credentials::Unknown(ToCheck {
+                name,
+                password: password.to_owned(),
+                is_stale: standing == Standing::Stale,
+            }),
+        })
     }
 }
 
@@ -135,21 +156,60 @@ impl HashedUsers {
     async fn let_in(
         self,
         mut request: Request,
-        (name, password): (String, String),
+        asked: ToCheck,
         challenge: String,
+        found: Arc<OnceLock<User>>,
     ) -> Result<Request, Response> {
-        let Self { pool, check, known } = self;
-        let checked = pool.run(move || check(&name, &password).then_some((name, password))).await;
-        match checked {
-            Ok(Some((name, password))) => {
-                known.insert(&name, &password);
+        let name = asked.name.clone();
+        match self.is_right(&request, asked).await {
+            Ok(true) => {
+                let _ = found.set(User(name.clone()));
                 request.extensions_mut().insert(User(name));
                 Ok(request)
             }
-            Ok(None) => Err(refused(&challenge, WRONG).answer(&request)),
+            Ok(false) => Err(refused(&challenge, WRONG).answer(&request)),
+            Err(response) => Err(response),
+        }
+    }
+
+    /// Whether the credentials are right; the answer where that cannot be found out now.
+    async fn is_right(&self, request: &Request, asked: ToCheck) -> Result<bool, Response> {
+        let Some(waits) = self.waiting.enter(client_of(request)) else {
+            return if asked.is_stale { Ok(true) } else { Err(too_many()) };
+        };
+        let ToCheck { name, password, is_stale } = asked;
+        let check = self.check.clone();
+        // It counts until a thread has come to it, also where its client has left.
+        let run = move || {
+            let _waits = waits;
+            (check(&name, &password), name, password)
+        };
+        match self.pool.run(run).await {
+            Ok((true, name, password)) => {
+                self.known.insert(&name, &password);
+                Ok(true)
+            }
+            Ok((false, name, password)) => {
+                self.known.forget(&name, &password);
+                Ok(false)
+            }
+            Err(BlockingError::Full | BlockingError::NoThread) if is_stale => Ok(true),
             Err(error) => Err(error.into_response()),
         }
     }
+}
+
+/// The address of a client: as trusted proxies have told it, else the connection's.
+fn client_of(request: &Request) -> Option<IpAddr> {
+    let told = request.extensions().get().and_then(ForwardedClient::address);
+    told.or(request.remote_address()).map(|address| address.ip())
+}
+
+/// 503 for one of whose address too many are being checked.
+fn too_many() -> Response {
+    let why = "503 Service Unavailable: too many passwords of this address are being checked\n";
+    let response = text(StatusCode::SERVICE_UNAVAILABLE, why);
+    ([("retry-after", "1")], response).into_response()
 }
 
 const WRONG: &str = "name or password is wrong";
@@ -161,13 +221,21 @@ fn refused(challenge: &str, why: &str) -> Rejection {
 impl<M: Mode> Middleware<M> for BasicAuth {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let user = match (self.credentials_of(&request), &self.hashed) {
-            (Ok(Credentials::Unknown { name, password }), Some(hashed)) => {
+            (Ok(Credentials::Unknown(asked)), Some(hashed)) => {
                 let challenge = self.challenge.clone();
-                let checked = hashed.clone().let_in(request, (name, password), challenge);
-                return Answer::Later(M::after(Box::pin(checked), next));
+                let found = Arc::new(OnceLock::new());
+                let checked = hashed.clone();
+                let checked = checked.let_in(request, asked, challenge, found.clone());
+                let answer = Answer::Later(M::after(Box::pin(checked), next));
+                return map::<M>(answer, move |mut response| {
+                    if let Some(user) = found.get() {
+                        response.extensions_mut().insert(user.clone());
+                    }
+                    response
+                });
             }
             (Ok(Credentials::Good(name)), _) => Ok(name),
-            (Ok(Credentials::Unknown { .. }), None) => Err(refused(&self.challenge, WRONG)),
+            (Ok(Credentials::Unknown(_)), None) => Err(refused(&self.challenge, WRONG)),
             (Err(rejection), _) => Err(rejection),
         };
         let_in(user, request, next)

@@ -2,21 +2,36 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 /// How long a user is let in without another check. A password that was changed holds that much longer.
-const LIFETIME: Duration = Duration::from_secs(60);
+const FRESH: Duration = Duration::from_secs(60);
 
-/// How many users are remembered; beyond it, those whose time is over make room, then all others do.
+/// How long after the last check a user is let in where no other check can be made: whoever guesses passwords, and so keeps
+/// all threads busy, locks no user out.
+const USABLE: Duration = Duration::from_secs(3_600);
+
+/// How many users are remembered; beyond it, those who would be checked again make room, then all others do.
 const USERS_MAX: usize = 1_000;
+
+/// What is remembered of credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// They were right a moment ago.
+    Fresh,
+    /// They were right some time ago, and are to be checked again, if that is possible.
+    Stale,
+    Unknown,
+}
 
 /// Names and passwords that were checked, as hashes with a key of this process: neither can be read from its memory.
 pub(super) struct KnownCredentials {
     key: [u8; 16],
-    until: Mutex<HashMap<[u8; 32], Instant>>,
+    checked: Mutex<HashMap<[u8; 32], Instant>>,
 }
 
 impl Default for KnownCredentials {
@@ -26,27 +41,44 @@ impl Default for KnownCredentials {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&random());
         key[8..].copy_from_slice(&random());
-        Self { key, until: Mutex::default() }
+        Self { key, checked: Mutex::default() }
     }
 }
 
 impl KnownCredentials {
-    pub(super) fn contains(&self, name: &str, password: &str) -> bool {
+    pub(super) fn standing(&self, name: &str, password: &str) -> Standing {
         let hash = self.hash(name, password);
-        let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        until.get(&hash).is_some_and(|until| *until > Instant::now())
+        let Some(checked) = self.checked().get(&hash).copied() else { return Standing::Unknown };
+        match checked.elapsed() {
+            age if age < FRESH => Standing::Fresh,
+            age if age < USABLE => Standing::Stale,
+            _ => Standing::Unknown,
+        }
     }
 
+    /// A check has found them right.
     pub(super) fn insert(&self, name: &str, password: &str) {
-        let (hash, now) = (self.hash(name, password), Instant::now());
-        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        if until.len() >= USERS_MAX {
-            until.retain(|_, until| *until > now);
+        let hash = self.hash(name, password);
+        let mut checked = self.checked();
+        for age_max in [USABLE, FRESH] {
+            if checked.len() >= USERS_MAX {
+                checked.retain(|_, checked| checked.elapsed() < age_max);
+            }
         }
-        if until.len() >= USERS_MAX {
-            until.clear();
+        if checked.len() >= USERS_MAX {
+            checked.clear();
         }
-        until.insert(hash, now + LIFETIME);
+        checked.insert(hash, Instant::now());
+    }
+
+    /// A check has found them wrong.
+    pub(super) fn forget(&self, name: &str, password: &str) {
+        let hash = self.hash(name, password);
+        self.checked().remove(&hash);
+    }
+
+    fn checked(&self) -> MutexGuard<'_, HashMap<[u8; 32], Instant>> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn hash(&self, name: &str, password: &str) -> [u8; 32] {
@@ -64,11 +96,28 @@ mod tests {
     fn a_user_is_known_by_name_and_password_together() {
         let known = KnownCredentials::default();
         known.insert("ada", "b:c");
-        assert!(known.contains("ada", "b:c"));
+        assert_eq!(known.standing("ada", "b:c"), Standing::Fresh);
         for (name, password) in [("ada", "b"), ("ada:b", "d"), ("", "ada:b:c"), ("ada", "b:c ")] {
-            assert!(!known.contains(name, password), "{name:?} {password:?}");
+            assert_eq!(known.standing(name, password), Standing::Unknown, "{name:?} {password:?}");
         }
-        assert!(!KnownCredentials::default().contains("ada", "b:c"));
+        assert_eq!(KnownCredentials::default().standing("ada", "b:c"), Standing::Unknown);
+        known.forget("ada", "b:c");
+        assert_eq!(known.standing("ada", "b:c"), Standing::Unknown);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn credentials_are_fresh_for_a_minute_and_usable_for_an_hour() {
+        let known = KnownCredentials::default();
+        known.insert("ada", "b");
+        for (passed, expected) in [
+            (59, Standing::Fresh),
+            (1, Standing::Stale),
+            (3_539, Standing::Stale),
+            (1, Standing::Unknown),
+        ] {
+            tokio::time::advance(Duration::from_secs(passed)).await;
+            assert_eq!(known.standing("ada", "b"), expected);
+        }
     }
 
     #[test]
@@ -77,7 +126,7 @@ mod tests {
         for n in 0..=USERS_MAX {
             known.insert("user", &n.to_string());
         }
-        assert!(known.until.lock().unwrap().len() <= USERS_MAX);
-        assert!(known.contains("user", &USERS_MAX.to_string()));
+        assert!(known.checked().len() <= USERS_MAX);
+        assert_eq!(known.standing("user", &USERS_MAX.to_string()), Standing::Fresh);
     }
 }

@@ -3,6 +3,7 @@
 mod basic;
 mod bearer;
 mod known;
+mod waiting;
 
 use sha2::{Digest, Sha256};
 use stoop::{Answer, Body, Request, StatusCode};
@@ -10,7 +11,7 @@ use subtle::ConstantTimeEq;
 
 use crate::extract::{FromHead, Head, Place, Problem, Rejection};
 use crate::route::middleware::Next;
-use crate::route::mode::Mode;
+use crate::route::mode::{Mode, map};
 
 pub use basic::BasicAuth;
 pub use bearer::BearerAuth;
@@ -27,7 +28,7 @@ pub fn same_secret(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// The name by which [`BasicAuth`] or [`BearerAuth`] has let a request in: an argument of handlers, and an
-/// [extension](stoop::Request::extensions) of the request. Where neither is in front of the handler, the answer is 500.
+/// [extension](stoop::Request::extensions) of the request and of its response. Where neither is in front of the handler, the answer is 500.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User(pub String);
 
@@ -47,8 +48,11 @@ fn let_in<M: Mode>(
 ) -> Answer<M::Future, Body> {
     match user {
         Ok(user) => {
-            request.extensions_mut().insert(User(user));
-            next.answer(request)
+            request.extensions_mut().insert(User(user.clone()));
+            map::<M>(next.answer(request), move |mut response| {
+                response.extensions_mut().insert(User(user));
+                response
+            })
         }
         Err(rejection) => Answer::Now(rejection.answer(&request)),
     }

@@ -131,3 +131,30 @@ async fn a_last_modified_is_never_later_than_the_response() {
     assert!(!field(&response, "last-modified").contains(" 3000 "));
     assert!(!field(&response, "last-modified").is_empty());
 }
+
+/// A list takes long to read and to write; a page shows the path that it is of, and JSON has none.
+#[tokio::test]
+async fn a_list_is_remembered_in_each_form_as_long_as_a_file() {
+    let json = [("accept", "application/json")];
+    let tree = Tree::new(&[("dir/a", b"")]);
+    let hour = FileCache::new().validity(Duration::from_secs(3_600));
+    let lists = tree.files().listing(10).cache(hour.clone());
+    let client = client(lists.clone());
+    let page = get(&client, "/dir/", &[]).await;
+    let entries = get(&client, "/dir/", &json).await;
+    assert!(page.1.contains("./a\"") && entries.1.contains("\"./a\""), "{page:?} {entries:?}");
+    tree.write("dir/b", b"");
+    assert_eq!(get(&client, "/dir/", &[]).await, page);
+    assert_eq!(get(&client, "/dir/", &json).await, entries);
+    let head = send(&client, "GET", "/dir/", &json).await;
+    assert_eq!(field(&head, "content-type"), "application/json");
+    // The same directory by another path.
+    let (status, other) = get(&client, "/di%72/", &[]).await;
+    assert!(status == 200 && other.contains("./b\""), "{other}");
+    let small = lists.cache(hour.clone().bytes_max(100));
+    let small = super::tree::client(small);
+    assert!(get(&small, "/dir/", &[]).await.1.contains("./b\""));
+    fs::remove_file(tree.path("dir/b")).unwrap();
+    assert!(!get(&small, "/dir/", &[]).await.1.contains("./b\""), "it is too large to be kept");
+    assert_eq!(get(&client, "/dir/", &[]).await, page);
+}
