@@ -9,9 +9,21 @@
 //! - [`Error`] says what failed and whose fault it is, [`Fault`] what a peer did against the RFCs.
 //! - [`machine`] is the protocol without I/O.
 //!
-//! What it costs: a connection that waits holds no buffer and no compressor, only its state and a timer; a
-//! [`WebSocket`] is less than a KiB beside its stream. A message is copied once when it is received, and a large binary one is read into its own
-//! memory. A server sends large messages from where they are.
+//! What it costs: a message is copied once when it is received, and a large binary one is read into its own memory. A
+//! server sends large messages from where they are. A peer that sends without end has a quarter of a millisecond at a
+//! time; then the other tasks of the thread have their turns. A connection holds, beside its stream:
+//!
+//! | while | memory | bounded by |
+//! |---|---|---|
+//! | it waits | its state, less than a KiB, and a timer; no buffer and no compressor | |
+//! | a message has begun | what has come of it, up to twice that while it grows | [`message_bytes_max`](Limits::message_bytes_max), 16 MiB, for [`message_timeout`](Limits::message_timeout), 60 s |
+//! | that is compressed | the same and a window of 48 KiB | [`inflated_message_bytes_max`](Limits::inflated_message_bytes_max), 1 MiB, for as long |
+//! | messages came together | those that were not asked for yet, as they came | 64 KiB |
+//! | the peer does not read | what is to be sent | [`write_buffer_bytes_max`](Limits::write_buffer_bytes_max), 1 MiB, and one message |
+//! | [`Deflate`] keeps its context | 48 KiB for what is received, 320 KiB for what is sent | `Deflate`'s window sizes |
+//!
+//! So peers that mean harm take 16 MiB per connection, each for a minute: where messages are small,
+//! [`message_bytes_max`](Limits::message_bytes_max) should say so.
 //!
 //! What it leaves out: messages that are handed on before they are complete, and other extensions.
 //!

@@ -45,6 +45,8 @@ pub enum Fault {
     FrameTooLarge,
     /// A message is larger than the limit.
     MessageTooLarge,
+    /// A message has begun and takes longer than the limit.
+    MessageTooSlow,
 }
 
 impl Fault {
@@ -67,6 +69,7 @@ impl Fault {
         Self::Deflate,
         Self::FrameTooLarge,
         Self::MessageTooLarge,
+        Self::MessageTooSlow,
     ];
 
     /// The code of the Close frame that answers it (RFC 6455 §7.4.1).
@@ -86,6 +89,7 @@ impl Fault {
             | Self::CloseCode => CloseCode::PROTOCOL_ERROR,
             Self::CloseReason | Self::Text | Self::Deflate => CloseCode::INVALID_DATA,
             Self::FrameTooLarge | Self::MessageTooLarge => CloseCode::TOO_LARGE,
+            Self::MessageTooSlow => CloseCode::POLICY,
         }
     }
 
@@ -114,6 +118,7 @@ impl Fault {
             Self::Deflate => "a compressed message is not DEFLATE (RFC 7692 §7.2.2)",
             Self::FrameTooLarge => "a frame is larger than the limit",
             Self::MessageTooLarge => "a message is larger than the limit",
+            Self::MessageTooSlow => "a message takes longer than the limit",
         }
     }
 }

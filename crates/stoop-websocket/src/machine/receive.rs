@@ -52,11 +52,7 @@ impl Machine {
                 Ok(Step::Event(n, event)) => {
                     return Received { consumed: consumed + n, event: Some(event) };
                 }
-                Err(fault) => {
-                    self.receiving = Receiving::Failed;
-                    self.fail(fault);
-                    return Received { consumed, event: Some(Event::Fault(fault)) };
-                }
+                Err(fault) => return Received { consumed, event: Some(self.refuse(fault)) },
             }
         }
         Received { consumed, event: None }
@@ -94,6 +90,23 @@ impl Machine {
         }
     }
 
+    /// Gives up a message that takes the peer too long: as any [`Event::Fault`], which this returns.
+    pub fn give_up_message(&mut self) -> Event {
+        self.refuse(Fault::MessageTooSlow)
+    }
+
+    /// Reads nothing any more, and holds nothing of what has come.
+    #[cold]
+    fn refuse(&mut self, fault: Fault) -> Event {
+        self.receiving = Receiving::Failed;
+        (self.frame, self.assembly) = (None, None);
+        if let Some(deflate) = &mut self.deflate {
+            deflate.inflater.discard();
+        }
+        self.fail(fault);
+        Event::Fault(fault)
+    }
+
     fn receive_frame(&mut self, input: &mut [u8]) -> Result<Step, Fault> {
         let Some((header, at)) = FrameHeader::read(input, self.rules)? else {
             return Ok(Step::NeedMore);
@@ -121,7 +134,11 @@ impl Machine {
                     let end = at + payload.len();
                     return Ok(Step::Event(end, Event::Message(assembly::whole(kind, payload)?)));
                 }
-                let assembly = Assembly::new(kind, header.is_compressed, self.message_bytes_max);
+                let bytes_max = match header.is_compressed {
+                    true => self.inflated_message_bytes_max,
+                    false => self.message_bytes_max,
+                };
+                let assembly = Assembly::new(kind, header.is_compressed, bytes_max);
                 self.assembly = Some(assembly);
             }
             (None, Some(_)) => {}

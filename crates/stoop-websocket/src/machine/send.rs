@@ -110,7 +110,14 @@ impl Machine {
 
     /// Writes what the machine itself has to send: the answers to Pings, the answer to a Close frame, the Close frame that
     /// names a fault. What is sent in other ways writes it first.
+    #[inline]
     pub fn flush(&mut self, out: &mut Vec<u8>) {
+        if self.has_to_send() {
+            self.write_own(out);
+        }
+    }
+
+    fn write_own(&mut self, out: &mut Vec<u8>) {
         for payload in std::mem::take(&mut self.pongs) {
             self.write(Opcode::Pong, false, &payload, out);
         }

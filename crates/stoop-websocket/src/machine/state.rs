@@ -16,6 +16,7 @@ use crate::machine::frame::FrameRules;
 pub struct Machine {
     pub(crate) rules: FrameRules,
     pub(crate) message_bytes_max: usize,
+    pub(crate) inflated_message_bytes_max: usize,
     pub(crate) frame_bytes_max: u64,
     pub(crate) receiving: Receiving,
     pub(crate) sending: Sending,
@@ -81,6 +82,9 @@ impl Machine {
         Self {
             rules: FrameRules { is_masked: keys.is_none(), may_compress: deflate.is_some() },
             message_bytes_max: limits.message_bytes_max,
+            inflated_message_bytes_max: limits
+                .inflated_message_bytes_max
+                .min(limits.message_bytes_max),
             frame_bytes_max: limits.frame_bytes_max,
             receiving: Receiving::Open,
             sending: Sending::Open,
@@ -106,6 +110,17 @@ impl Machine {
     /// Whether messages may be sent: no Close frame has been, nor has to be.
     pub fn may_send(&self) -> bool {
         self.sending == Sending::Open && self.receiving == Receiving::Open
+    }
+
+    /// Whether a message has begun whose end has not come.
+    pub fn is_within_message(&self) -> bool {
+        self.assembly.is_some()
+    }
+
+    /// Whether what comes may be compressed: as many bytes as are given to [`Machine::receive`] are then a
+    /// thousand times as many at worst.
+    pub fn may_inflate(&self) -> bool {
+        self.deflate.is_some()
     }
 
     /// Whether nothing more is read: a Close frame has come, or the peer was at fault.

@@ -56,8 +56,11 @@ impl Inbox {
     }
 
     /// Replaces what is here.
+    #[inline]
     pub(crate) fn keep(&mut self, unread: &[u8]) {
-        *self = Self { bytes: unread.to_vec(), used: 0 };
+        if !unread.is_empty() || self.bytes.capacity() > 0 {
+            *self = Self { bytes: unread.to_vec(), used: 0 };
+        }
     }
 }
 

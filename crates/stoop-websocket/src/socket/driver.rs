@@ -11,10 +11,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload};
+use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload, Received};
 use crate::message::MessageKind;
 use crate::socket::buffers::{Inbox, Outbox, with_read_buffer};
 use crate::socket::ending::Ending;
+use crate::socket::turn::Turn;
 use crate::socket::watch::{SilenceStep, Watch};
 
 /// Bytes that are missing of a payload from which on it is read into its message, and not copied there.
@@ -23,6 +24,9 @@ const DIRECT_BYTES_MIN: u64 = 8 * 1024;
 /// Bytes that wait to be sent beyond which Pongs wait too: of the Pings of a peer that does not read, only the newest are
 /// answered (RFC 6455 §5.5.3).
 const PONG_BEHIND_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes that are decompressed in one step of a turn, into a thousand times as many at worst.
+const COMPRESSED_STEP_BYTES: usize = 4 * 1024;
 
 /// A machine, its stream, and what is between them.
 pub(crate) struct SocketDriver<S> {
@@ -33,6 +37,7 @@ pub(crate) struct SocketDriver<S> {
     /// Something was written to the stream since it was flushed.
     is_written: bool,
     watch: Watch,
+    turn: Turn,
     stage: Stage,
     limits: Limits,
     /// What the peer's Close frame said.
@@ -65,6 +70,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
             outbox: Outbox::default(),
             is_written: false,
             watch: Watch::default(),
+            turn: Turn::default(),
             stage: Stage::Open,
             limits,
             close_reason: None,
@@ -105,6 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Event>, Error>> {
         loop {
+            ready!(self.turn.poll_step(cx));
             match self.stage {
                 Stage::Open => {}
                 Stage::Ending(_) => return self.poll_end(cx),
@@ -119,6 +126,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                     None => continue,
                 }
             }
+            if self.turn.is_over() {
+                continue;
+            }
             let flushed = self.poll_flush(cx);
             let read = match self.poll_read(cx) {
                 Poll::Ready(Ok(read)) => read,
@@ -130,7 +140,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                     }
                     (_, Poll::Ready(error)) => return Poll::Ready(Err(self.failed(error))),
                     (_, Poll::Pending) if self.poll_going_away(cx).is_ready() => continue,
-                    (_, Poll::Pending) => return Poll::Pending,
+                    (_, Poll::Pending) if self.poll_message_timeout(cx).is_ready() => continue,
+                    (_, Poll::Pending) => {
+                        self.turn.begin();
+                        return Poll::Pending;
+                    }
                 },
             };
             match read {
@@ -223,7 +237,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         if self.inbox.is_empty() {
             return None;
         }
-        let received = self.machine.receive(self.inbox.unread());
+        let received = receive(&mut self.machine, &mut self.turn, self.inbox.unread());
         self.inbox.consume(received.consumed);
         received.event
     }
@@ -231,7 +245,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
     /// Notes what ends the connection. A fault is reported when it has.
     fn note(&mut self, event: Event) -> Option<Event> {
         let fault = match event {
-            Event::Message(_) | Event::Ping(_) | Event::Pong(_) => return Some(event),
+            Event::Message(_) => {
+                self.watch.note_message();
+                return Some(event);
+            }
+            Event::Ping(_) | Event::Pong(_) => return Some(event),
             Event::Close(ref reason) => {
                 self.close_reason.clone_from(reason);
                 None
@@ -273,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
             }
             self.watch.note_received();
             buffer[..begun].copy_from_slice(self.inbox.unread());
-            let received = self.machine.receive(&mut buffer[..begun + n]);
+            let received = receive(&mut self.machine, &mut self.turn, &mut buffer[..begun + n]);
             self.inbox.keep(&buffer[received.consumed..begun + n]);
             let read = received.event.map_or(ReadResult::Bytes, ReadResult::Event);
             Poll::Ready(Ok(read))
@@ -292,6 +310,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
             }
         }
         Poll::Ready(Error::PingTimeout)
+    }
+
+    /// Ready if a message has taken too long: the peer is told so.
+    fn poll_message_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let is_within = self.machine.is_within_message() && self.machine.may_send();
+        ready!(self.watch.poll_message(self.limits.message_timeout, is_within, cx));
+        let event = self.machine.give_up_message();
+        self.note(event);
+        Poll::Ready(())
     }
 
     /// Sends what is left and ends the stream, in the time for it (RFC 6455 §7.1.1).
@@ -328,6 +355,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
     fn discard_empty(&mut self) {
         if self.outbox.is_empty() {
             self.outbox.clear();
+        }
+    }
+}
+
+/// Reads up to the first event, or as far as the turn goes where much may be decompressed.
+#[inline]
+fn receive(machine: &mut Machine, turn: &mut Turn, input: &mut [u8]) -> Received {
+    match machine.may_inflate() {
+        true => receive_in_steps(machine, turn, input),
+        false => machine.receive(input),
+    }
+}
+
+fn receive_in_steps(machine: &mut Machine, turn: &mut Turn, input: &mut [u8]) -> Received {
+    let mut consumed = 0;
+    loop {
+        let rest = &mut input[consumed..];
+        let len = rest.len().min(COMPRESSED_STEP_BYTES);
+        let is_last = len == rest.len();
+        let received = machine.receive(&mut rest[..len]);
+        consumed += received.consumed;
+        if received.event.is_some() || is_last || turn.long_step() {
+            return Received { consumed, event: received.event };
         }
     }
 }

@@ -8,6 +8,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
 use crate::socket::buffers::with_read_buffer;
+use crate::socket::turn::yield_turn;
+
+/// Reads of what is not kept before other tasks get their turn.
+const DRAIN_READS: u32 = 8;
 
 /// How far a stream is ended.
 pub(crate) struct Ending {
@@ -45,12 +49,14 @@ impl Ending {
 /// Reads to the end and keeps nothing.
 fn poll_drain(io: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> Poll<io::Result<()>> {
     with_read_buffer(|buffer| {
-        loop {
+        for _ in 0..DRAIN_READS {
             let mut into = ReadBuf::new(buffer);
             ready!(Pin::new(&mut *io).poll_read(cx, &mut into))?;
             if into.filled().is_empty() {
                 return Poll::Ready(Ok(()));
             }
         }
+        yield_turn(cx);
+        Poll::Pending
     })
 }

@@ -4,6 +4,7 @@ mod buffers;
 mod driver;
 mod ending;
 mod split;
+mod turn;
 mod watch;
 mod websocket;
 

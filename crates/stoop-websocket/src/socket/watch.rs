@@ -1,21 +1,30 @@
-//! [`Watch`]: the one timer of a connection.
+//! [`Watch`]: the timers of a connection.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::limits::Limits;
 
-/// A timer that is looked at only where a connection waits, and that a message does not move.
+/// Timers that are looked at only where a connection waits, and that a message does not move.
 #[derive(Default)]
 pub(crate) struct Watch {
-    sleep: Option<Pin<Box<Sleep>>>,
-    /// What the timer wakes: polled by another task, it has to be told.
-    waker: Option<Waker>,
+    timer: Timer,
     silence: Silence,
+    /// Of a message that has begun. It is there from the first that was waited for until it is next ready without one.
+    message_timer: Timer,
+    /// When more of the message under way was first waited for.
+    message_begun: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Timer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    /// What it wakes: polled by another task, it has to be told.
+    waker: Option<Waker>,
 }
 
 /// How far the peer's silence has gone.
@@ -42,12 +51,45 @@ pub(crate) enum SilenceStep {
 impl Watch {
     /// Lets the next wait begin again.
     pub(crate) fn stop(&mut self) {
-        (self.sleep, self.waker) = (None, None);
+        (self.timer, self.message_timer) = (Timer::default(), Timer::default());
+        self.message_begun = None;
     }
 
     /// Something came.
     pub(crate) fn note_received(&mut self) {
         self.silence = Silence::Broken;
+    }
+
+    /// A message has ended.
+    #[inline]
+    pub(crate) fn note_message(&mut self) {
+        self.message_begun = None;
+    }
+
+    /// Ready when the message under way, if there is one, has been waited for as long as it may take.
+    pub(crate) fn poll_message(
+        &mut self,
+        limit: Duration,
+        is_within: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        if limit == Duration::MAX || !is_within && self.message_timer.sleep.is_none() {
+            return Poll::Pending;
+        }
+        let mut left = limit;
+        if is_within {
+            let now = Instant::now();
+            let begun = *self.message_begun.get_or_insert(now);
+            left = limit.saturating_sub(now.saturating_duration_since(begun));
+        }
+        while self.message_timer.poll(left, cx).is_ready() {
+            let Some(begun) = self.message_begun else { return Poll::Pending };
+            left = limit.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
     }
 
     /// Ready when the peer was silent for as long as it may be.
@@ -76,6 +118,12 @@ impl Watch {
 
     /// Ready when `wait` has passed since it was first polled, or was ready.
     pub(crate) fn poll(&mut self, wait: Duration, cx: &mut Context<'_>) -> Poll<()> {
+        self.timer.poll(wait, cx)
+    }
+}
+
+impl Timer {
+    fn poll(&mut self, wait: Duration, cx: &mut Context<'_>) -> Poll<()> {
         if wait == Duration::MAX {
             return Poll::Pending;
         }
@@ -87,7 +135,7 @@ impl Watch {
         }
         self.waker = Some(cx.waker().clone());
         ready!(timer.as_mut().poll(cx));
-        self.stop();
+        *self = Self::default();
         Poll::Ready(())
     }
 }

@@ -302,4 +302,25 @@ mod s7_2_1 {
         let tenth = &bomb[..bomb.len() / 10];
         assert_eq!(fed(&mut server(), &[tenth]), [Event::Fault(Fault::MessageTooLarge)]);
     }
+
+    /// A message that is sent as it is has another limit: its sender pays for each byte.
+    #[test]
+    fn a_compressed_message_has_a_limit_of_its_own() {
+        let mut terms = Deflate::default();
+        terms.level = 9;
+        let (clients, servers) = agreed(&terms, &terms);
+        let limits = Limits::default();
+        let received = |bytes: &[u8]| fed(&mut Machine::server(&limits, Some(servers)), &[bytes]);
+        for (len, fits) in [(1 << 20, true), ((1 << 20) + 1, false)] {
+            let payload = vec![0; len];
+            let compressed = framed(&mut deflating_client(clients), MessageKind::Binary, &payload);
+            assert!(compressed.len() < 2_000, "{}", compressed.len());
+            let expected = match fits {
+                true => Event::Message(payload.clone().into()),
+                false => Event::Fault(Fault::MessageTooLarge),
+            };
+            assert_eq!(received(&compressed), [expected]);
+            assert_eq!(received(&masked(0x82, &payload)), [Event::Message(payload.into())]);
+        }
+    }
 }

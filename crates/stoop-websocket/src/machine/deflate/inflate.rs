@@ -57,6 +57,11 @@ impl Inflater {
         done
     }
 
+    /// Forgets the message under way, and those before it.
+    pub(crate) fn discard(&mut self) {
+        self.state = None;
+    }
+
     /// Decompresses the end of a message, which it was sent without.
     pub(crate) fn finish(
         &mut self,
