@@ -83,10 +83,10 @@ impl Service {
         announce(settings, &server)?;
         manager::tell(&[NotifyState::Ready]);
         handed.finish();
-        let is_replaced = loop {
+        let (is_replaced, is_asked) = loop {
             match signals.next().await {
                 Order::Reload => self.reload(args, settings),
-                Order::End => break false,
+                Order::End => break (false, true),
                 Order::HandOver => {
                     let handing = reserve.hand_over(&typed, &server);
                     let (taken, ends) =
@@ -95,7 +95,7 @@ impl Service {
                         Ok(process) => {
                             stderr::message(format_args!("process {process} took over"));
                             manager::tell(&[NotifyState::MainPid(process)]);
-                            break true;
+                            break (true, ends);
                         }
                         Err(error) => {
                             let goes_on = if ends { "" } else { "; this one goes on" };
@@ -103,7 +103,7 @@ impl Service {
                         }
                     }
                     if ends {
-                        break false;
+                        break (false, true);
                     }
                 }
             }
@@ -112,7 +112,7 @@ impl Service {
         if !is_replaced {
             manager::tell(&[NotifyState::Stopping]);
         }
-        end(&server, &mut signals).await;
+        end(&server, &mut signals, is_asked).await;
         self.end_log();
         Ok(())
     }
@@ -290,9 +290,17 @@ fn say(settings: &Settings, text: &str) -> Result<(), CommandFailure> {
     }
 }
 
-/// Ends the server: what runs may end, until the time is over or a second signal comes.
-async fn end(server: &ServerHandle, signals: &mut Signals) {
-    let again = async { while !matches!(signals.next().await, Order::End) {} };
+/// Ends the server: what runs may end, until the time is over, or a signal asks for the end again. A hand-over asks for
+/// nothing: after one `is_asked` says whether a signal has.
+async fn end(server: &ServerHandle, signals: &mut Signals, mut is_asked: bool) {
+    let again = async {
+        loop {
+            let ends = matches!(signals.next().await, Order::End);
+            if ends && std::mem::replace(&mut is_asked, true) {
+                return;
+            }
+        }
+    };
     // Where it ends at once there is nothing to say.
     let waits = async {
         tokio::time::sleep(PATIENCE).await;

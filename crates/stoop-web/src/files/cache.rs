@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::cache_limits::FileCache;
 use super::found::Found;
 use super::store::Store;
-use super::sweeper::Sweeper;
+use super::sweeper::{Stores, Sweeper};
 
 /// How many threads have a store of their own before two share one. A store that no thread uses is some hundred bytes.
 const STORES: usize = 64;
@@ -53,9 +53,11 @@ impl Cache {
             Sweeper::start(self, place, self.limits.validity);
         }
     }
+}
 
-    /// The store at a place. A lock that is this thread's own is taken without waiting.
-    pub(super) fn store(&self, place: usize) -> MutexGuard<'_, Store> {
+impl Stores for Cache {
+    /// A lock that is this thread's own is taken without waiting.
+    fn store(&self, place: usize) -> MutexGuard<'_, Store> {
         let Padded(store) = &self.stores[place];
         store.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -66,9 +66,9 @@ fn of_a_hand_over_the_manager_is_told_the_process_and_no_stop_also_with_fewer_wo
     assert_eq!(manager.told(), "STOPPING=1");
 }
 
-/// A first request for the end leaves what runs its time, also if it comes while another process is started.
+/// A first request for the end leaves what runs its time, also if it comes while another process is started, or after.
 #[test]
-fn a_request_for_the_end_during_a_hand_over_does_not_cut_what_runs() {
+fn a_request_for_the_end_beside_a_hand_over_does_not_cut_what_runs() {
     let folder = Folder::new(&[("large", &"x".repeat(40 << 20))]);
     let manager = Manager::new(&folder);
     folder.write("serve.toml", "directory = '.'\nlisten = ['127.0.0.1:0']\n");
