@@ -1,11 +1,16 @@
 //! A client in front of a router.
 
-use stoop::{Client, IntoHandler, Method, Request, Response};
+use stoop::{Client, IntoHandler, Method, Request, Response, Versions};
 use stoop_web::{App, Router};
 
 /// A client whose requests the router answers, and which shows the answers as they came.
 pub(crate) fn client(router: Router) -> Client {
-    let builder = Client::builder().handler(router.build().unwrap());
+    client_over(Versions::default(), router)
+}
+
+/// The same in these versions of HTTP.
+pub(crate) fn client_over(versions: Versions, router: Router) -> Client {
+    let builder = Client::builder().versions(versions).handler(router.build().unwrap());
     let builder = builder.redirects(stoop::Redirects::none());
     #[cfg(feature = "compression")]
     let builder = builder.decode_content(false);
