@@ -33,6 +33,23 @@ async fn a_path_finds_its_route_however_it_is_written() {
     }
 }
 
+/// RFC 3986 §3.4: the question mark of a query is none of the path.
+#[tokio::test]
+async fn a_query_is_no_part_of_a_pattern_with_a_question_mark() {
+    let router = Router::new().route("/a", get(|| "a")).route("/a%3Fb", get(|| "a?b"));
+    let client = client(router.route("/c%3fd", get(|| "c?d")).fallback(|| "nothing"));
+    for (path, found) in [
+        ("/a?b", "a"),
+        ("/a%3Fb", "a?b"),
+        ("/a%3fb", "a?b"),
+        ("/%61%3fb?b", "a?b"),
+        ("/c%3Fd", "c?d"),
+        ("/c?d", "nothing"),
+    ] {
+        assert_eq!(ask(&client, "GET", path).await, (200, found.to_owned()), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn parameters_are_decoded_once_and_handlers_see_the_path_as_it_came() {
     /// The path and its parameters as they were sent.
