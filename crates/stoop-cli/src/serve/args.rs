@@ -32,6 +32,8 @@ Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' take
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
 browser sends the password with each request.
 
+Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed. Behind a proxy, which has all clients at one address, use '--connections-per-address 0'.
+
 Status: with --status it is shown to what comes from a loopback address and has no field of a \
 proxy's (Forwarded, Via, X-Forwarded-For and their like), and for others there is no such path. A \
 proxy on this machine that sends neither these nor the Host that it was asked for hides that its \
@@ -147,6 +149,11 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(super) workers: Option<usize>,
 
+    /// The number of connections that one address may have at a time, 0 for any [default: a quarter of all, and 64 at
+    /// least]
+    #[arg(long, value_name = "N", value_parser = connections)]
+    pub(super) connections_per_address: Option<usize>,
+
     /// Print nothing but failures
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -176,6 +183,10 @@ pub(super) enum StatusFor {
 
 fn workers(text: &str) -> Result<usize, String> {
     units::count(text, 1..=1024).map(|count| count as usize)
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    units::count(text, 0..=u64::from(u32::MAX)).map(|count| count as usize)
 }
 
 /// Tells what the option is called here.

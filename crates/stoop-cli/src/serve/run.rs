@@ -75,10 +75,9 @@ impl Service {
         let failed = |error| CommandFailure::io("cannot start", &error);
         let mut signals = Signals::new().map_err(failed)?;
         let mut handed = Handed::take()?;
-        let workers = settings.workers();
         let Places { typed, bindings, sockets_max } = listened(settings, &mut handed)?;
         let mut reserve = Reserve::new(sockets_max).map_err(failed)?;
-        let server = self.start(bindings, workers)?;
+        let server = self.start(bindings, settings)?;
         self.sight.add_server(&server);
         announce(settings, &server)?;
         manager::tell(&[NotifyState::Ready]);
@@ -159,12 +158,13 @@ impl Service {
     fn start(
         &self,
         bindings: Vec<Binding>,
-        workers: usize,
+        settings: &Settings,
     ) -> Result<ServerHandle, CommandFailure> {
         let failed = |error: stoop::Error| CommandFailure::Io(error.to_string());
         let mut bindings = bindings.into_iter();
         let first = bindings.next().map_or_else(|| places::binding(places::DEFAULT), Ok)?;
-        let mut server = Server::listen(first).map_err(failed)?.workers(workers);
+        let server = Server::listen(first).map_err(failed)?;
+        let mut server = server.workers(settings.workers()).limits(settings.limits());
         for binding in bindings {
             server = server.also_listen(binding).map_err(failed)?;
         }
@@ -205,9 +205,10 @@ impl Service {
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = built.log;
         let is_at_start = settings.listen != started.listen
             || settings.workers() != started.workers()
+            || settings.connections_per_address != started.connections_per_address
             || settings.wants_tls() != started.wants_tls();
         Ok(if is_at_start {
-            "; where it listens, and its workers, change with the next process"
+            "; where it listens, its workers and --connections-per-address change with the next process"
         } else {
             ""
         })

@@ -1,5 +1,8 @@
 //! What it answers.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use super::{Folder, Served, exchange};
 use crate::stoop::{run, stoop};
 
@@ -119,4 +122,19 @@ fn it_says_if_there_is_nothing_to_be_seen_at_its_root() {
         served.get("/a.txt", "");
         assert!(served.line("").starts_with("127.0.0.1 - - ["), "{options}");
     }
+}
+
+#[test]
+fn one_address_has_no_more_connections_than_it_may_have() {
+    let folder = Folder::new(&[("a", "x")]);
+    let served = Served::start(&folder, "--connections-per-address 1");
+    let held = TcpStream::connect(&served.authority).unwrap();
+    (&held).write_all(b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    let mut first = [0; 12];
+    (&held).read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    let mut second = TcpStream::connect(&served.authority).unwrap();
+    let mut response = [0; 12];
+    second.read_exact(&mut response).unwrap();
+    assert_eq!(&response, b"HTTP/1.1 429");
 }

@@ -75,7 +75,7 @@ fn sighup_reads_the_file_of_options_again() {
     write("directory = 'two'\n");
     served.signal("HUP");
     told(
-        "read again what is served, and how; where it listens, and its workers, change with the next process",
+        "read again what is served, and how; where it listens, its workers and --connections-per-address change with the next process",
     );
     served.until("/f", "two");
     write("directory = 'three'\n");
