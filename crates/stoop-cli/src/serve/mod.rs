@@ -10,6 +10,7 @@ mod args;
 mod certificate;
 mod config;
 mod hand_over;
+mod losses;
 mod manager;
 mod places;
 mod run;

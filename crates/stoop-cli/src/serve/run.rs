@@ -11,6 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::args::{ServeArgs, Settings, StatusFor};
 use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
+use super::losses::Losses;
 use super::swap::Swap;
 use super::{app, config, manager, places, status};
 use crate::failure::CommandFailure;
@@ -41,7 +42,15 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), CommandFailure> {
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CommandFailure::io("cannot start", &error))?;
-    runtime.block_on(service.serve(args, &settings))
+    let mut losses = Losses::default();
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = service.serve(args, &settings) => served,
+            never = losses.watch(&service.log) => match never {},
+        }
+    });
+    losses.tell(&service.log);
+    served
 }
 
 /// What is served.
