@@ -20,7 +20,7 @@ Examples:
 
 Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
 over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
-is spoken everywhere but on http://HOST:PORT. Sockets of systemd (LISTEN_FDS) are served too, and \
+is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Sockets of systemd (LISTEN_FDS) are served too, and \
 take the place of the default.
 
 Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
@@ -30,7 +30,7 @@ index.html in it, or by a listing where --listing allows it, and else by 404.
 
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
-browser sends the password with each request.
+browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
 
 Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed. Behind a proxy, which has all clients at one address, use '--connections-per-address 0'.
 

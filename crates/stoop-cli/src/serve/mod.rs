@@ -13,6 +13,7 @@ mod hand_over;
 mod losses;
 mod manager;
 mod places;
+mod redirect;
 mod run;
 mod status;
 mod swap;

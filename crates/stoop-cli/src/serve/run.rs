@@ -13,7 +13,7 @@ use super::args::{ServeArgs, Settings, StatusFor};
 use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
 use super::losses::Losses;
 use super::swap::Swap;
-use super::{app, config, manager, places, status};
+use super::{app, config, manager, places, redirect, status};
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};
 
@@ -87,6 +87,7 @@ impl Service {
         let Places { typed, bindings, sockets_max } = listened(settings, &mut handed)?;
         let mut reserve = Reserve::new(sockets_max).map_err(failed)?;
         let server = self.start(bindings, settings)?;
+        redirect::note(server.endpoints());
         self.sight.add_server(&server);
         announce(settings, &server)?;
         manager::tell(&[NotifyState::Ready]);
