@@ -62,9 +62,7 @@ impl Settings {
             access_log_file: self.access_log_file.or(below.access_log_file),
             status: self.status.or(below.status),
             workers: self.workers.or(below.workers),
-            connections_per_address: self
-                .connections_per_address
-                .or(below.connections_per_address),
+            connections_per_address: self.connections_per_address.or(below.connections_per_address),
             quiet: self.quiet || below.quiet,
         }
     }

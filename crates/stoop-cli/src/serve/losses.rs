@@ -30,7 +30,10 @@ pub(super) struct Losses {
 
 impl Losses {
     /// Tells what is lost, as long as it is polled.
-    pub(super) async fn watch(&mut self, log: &Mutex<Option<LogHandle>>) -> std::convert::Infallible {
+    pub(super) async fn watch(
+        &mut self,
+        log: &Mutex<Option<LogHandle>>,
+    ) -> std::convert::Infallible {
         loop {
             tokio::time::sleep(LOOK_INTERVAL).await;
             if self.at.is_none_or(|at| at.elapsed() >= MESSAGE_INTERVAL) {

@@ -42,9 +42,9 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Rejection> {
         }
         Rejection::of(StatusCode::BAD_REQUEST, problems)
     })?;
-    reader.end().map_err(|error| {
-        Rejection::new(StatusCode::BAD_REQUEST, located(String::new(), &error))
-    })?;
+    reader
+        .end()
+        .map_err(|error| Rejection::new(StatusCode::BAD_REQUEST, located(String::new(), &error)))?;
     Ok(value)
 }
 
@@ -125,7 +125,9 @@ mod tests {
             rejection.problems().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         assert_eq!(
-            all("{\"size\":\"large\",\"items\":[1,true,\"x\"],\n\"seller\":{},\"noet\":1,\"note\":2}"),
+            all(
+                "{\"size\":\"large\",\"items\":[1,true,\"x\"],\n\"seller\":{},\"noet\":1,\"note\":2}"
+            ),
             "body `size`: unknown variant `large`, expected `small` at line 1 column 15\n\
              body `items[1]`: invalid type: boolean `true`, expected u8\n\
              body `items[2]`: invalid type: string \"x\", expected u8\n\

@@ -130,7 +130,8 @@ impl Service {
             let listing = directory.list_blocking(max)?;
             Ok(Rendered::new(form, path, listing, is_root, shows_hidden))
         };
-        let rendered = spawn_blocking(render).await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        let rendered =
+            spawn_blocking(render).await.unwrap_or_else(|error| Err(io::Error::other(error)));
         let rendered = Arc::new(rendered.map_err(OpenError::Io)?);
         if let Some(cache) = &self.cache {
             cache.insert(&form.key(rest), &Found::Rendered(rendered.clone()));

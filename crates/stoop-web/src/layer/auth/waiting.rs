@@ -69,8 +69,9 @@ mod tests {
     fn checks_of_one_address_are_bounded_and_others_are_not_held_up() {
         let waiting = Arc::new(Waiting::default());
         let enter = |address: &str| waiting.enter(Some(address.parse().unwrap()));
-        let mut held: Vec<_> =
-            (0..WAITING_PER_ADDRESS_MAX).map(|n| enter(&format!("2001:db8::{n}")).unwrap()).collect();
+        let mut held: Vec<_> = (0..WAITING_PER_ADDRESS_MAX)
+            .map(|n| enter(&format!("2001:db8::{n}")).unwrap())
+            .collect();
         assert!(enter("2001:db8::ffff").is_none(), "they are of one network");
         assert!(enter("2001:db8:0:1::").is_some() && enter("192.0.2.1").is_some());
         assert!(waiting.enter(None).is_some());
