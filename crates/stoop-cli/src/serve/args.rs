@@ -69,7 +69,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) config: Option<PathBuf>,
 
-    /// Check the options, the directory and the certificates, and end without serving
+    /// Check the options, the directory, the certificates and the places, and end without listening there
     #[arg(long)]
     pub(super) check: bool,
 

@@ -13,7 +13,7 @@ use super::args::{ServeArgs, Settings, StatusFor};
 use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
 use super::losses::Losses;
 use super::swap::Swap;
-use super::{app, config, manager, places, redirect, status};
+use super::{app, check, config, manager, places, redirect, status};
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};
 
@@ -35,8 +35,10 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), CommandFailure> {
     places::check(&settings)?;
     let service = Service::new(&settings)?;
     if args.check {
+        check::places(&settings)?;
         let directory = settings.directory();
-        return say(&settings, &format!("{} can be served as asked\n", directory.display()));
+        let (directory, not_checked) = (directory.display(), check::NOT_CHECKED);
+        return say(&settings, &format!("{directory} can be served as asked\n{not_checked}\n"));
     }
     // Each connection is a descriptor.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
