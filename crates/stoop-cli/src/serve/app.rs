@@ -6,6 +6,7 @@ use std::time::Duration;
 use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, LogHandle, Router, Sight};
 
 use super::args::{LogFormat, Settings};
+use super::redirect::ToHttps;
 use super::status::Status;
 use super::users;
 use crate::failure::CommandFailure;
@@ -36,6 +37,10 @@ pub(super) fn app(settings: &Settings, sight: &Sight) -> Result<Built, CommandFa
         router = router.layer(log);
     }
     let auth = users::auth(&settings.auth)?;
+    if auth.is_some() && settings.wants_tls() {
+        // No password is asked for in clear.
+        router = router.layer(ToHttps);
+    }
     if let Some(who) = settings.status {
         // Looking at the figures changes none of them, and pages of other origins do not read them.
         router = router.layer(Status::new(who, sight, auth.clone())?);

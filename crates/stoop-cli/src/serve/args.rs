@@ -20,7 +20,7 @@ Examples:
 
 Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
 over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
-is spoken everywhere but on http://HOST:PORT. Sockets of systemd (LISTEN_FDS) are served too, and \
+is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Sockets of systemd (LISTEN_FDS) are served too, and \
 take the place of the default.
 
 Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
@@ -30,7 +30,9 @@ index.html in it, or by a listing where --listing allows it, and else by 404.
 
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
-browser sends the password with each request.
+browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
+
+Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed. Behind a proxy, which has all clients at one address, use '--connections-per-address 0'.
 
 Status: with --status it is shown to what comes from a loopback address and has no field of a \
 proxy's (Forwarded, Via, X-Forwarded-For and their like), and for others there is no such path. A \
@@ -67,7 +69,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) config: Option<PathBuf>,
 
-    /// Check the options, the directory and the certificates, and end without serving
+    /// Check the options, the directory, the certificates and the places, and end without listening there
     #[arg(long)]
     pub(super) check: bool,
 
@@ -147,6 +149,11 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(super) workers: Option<usize>,
 
+    /// The number of connections that one address may have at a time, 0 for any [default: a quarter of all, and 64 at
+    /// least]
+    #[arg(long, value_name = "N", value_parser = connections)]
+    pub(super) connections_per_address: Option<usize>,
+
     /// Print nothing but failures
     #[arg(short, long)]
     pub(super) quiet: bool,
@@ -176,6 +183,10 @@ pub(super) enum StatusFor {
 
 fn workers(text: &str) -> Result<usize, String> {
     units::count(text, 1..=1024).map(|count| count as usize)
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    units::count(text, 0..=u64::from(u32::MAX)).map(|count| count as usize)
 }
 
 /// Tells what the option is called here.

@@ -2,8 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use stoop::ServerLimits;
+
 use super::args::{ServeArgs, Settings};
 use crate::failure::CommandFailure;
+
+/// Connections that one address may have where there is room for few: some browsers, of six each.
+const PER_ADDRESS_MIN: usize = 64;
 
 /// The settings that hold: of the command line, and of the file that it names.
 ///
@@ -57,6 +62,7 @@ impl Settings {
             access_log_file: self.access_log_file.or(below.access_log_file),
             status: self.status.or(below.status),
             workers: self.workers.or(below.workers),
+            connections_per_address: self.connections_per_address.or(below.connections_per_address),
             quiet: self.quiet || below.quiet,
         }
     }
@@ -70,6 +76,17 @@ impl Settings {
     pub(super) fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.workers.unwrap_or_else(cores)
+    }
+
+    /// The limits of the server: the default ones, and that of each address. A network of IPv6 counts as one.
+    pub(super) fn limits(&self) -> ServerLimits {
+        let mut limits = ServerLimits::default();
+        limits.connections_per_address_max = match self.connections_per_address {
+            Some(0) => usize::MAX,
+            Some(connections) => connections,
+            None => (limits.connections_max / 4).max(PER_ADDRESS_MIN),
+        };
+        limits
     }
 
     /// The directory that is served.
@@ -92,7 +109,8 @@ mod tests {
         let settings = written(
             "directory = 'public'\nlisten = ['1']\ntls = ['/a.pem', 'b.pem']\nspa = true\n\
              listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
-             access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nquiet = true\n",
+             access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
+             quiet = true\n",
         );
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
         assert_eq!(settings.tls, [Path::new("/a.pem"), Path::new("/etc/site/b.pem")]);
@@ -100,7 +118,18 @@ mod tests {
         assert_eq!(settings.access_log, Some(LogFormat::Json));
         assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
         assert!(settings.spa && settings.listing && settings.cors && settings.compress);
+        assert_eq!(settings.limits().connections_per_address_max, 3);
         assert!(settings.quiet && settings.auth == ["a:b"] && settings.listen == ["1"]);
+    }
+
+    #[test]
+    fn one_address_has_a_quarter_of_the_connections_unless_it_is_said() {
+        let of = |text: &str| written(text).limits();
+        let default = of("");
+        let all = default.connections_max;
+        assert_eq!(default.connections_per_address_max, (all / 4).max(64));
+        assert_eq!(of("connections-per-address = 0").connections_per_address_max, usize::MAX);
+        assert_eq!(of("connections-per-address = 1").connections_per_address_max, 1);
     }
 
     #[test]

@@ -17,7 +17,10 @@ pub(super) const DEFAULT: &str = "127.0.0.1:8080";
 pub(super) fn binding(typed: &str) -> Result<Binding, CommandFailure> {
     let made = match typed.parse::<u16>() {
         Ok(port) => Ok(Binding::from((Ipv4Addr::LOCALHOST, port))),
-        Err(_) => Binding::new(typed),
+        Err(_) => match clear_path(typed) {
+            Some(unix) => Binding::new(unix).map(Binding::cleartext),
+            None => Binding::new(typed),
+        },
     };
     made.map_err(|error| match error.kind() {
         stoop::ErrorKind::InvalidUrl => CommandFailure::Usage(format!(
@@ -25,6 +28,11 @@ pub(super) fn binding(typed: &str) -> Result<Binding, CommandFailure> {
         )),
         _ => CommandFailure::Io(format!("--listen {typed}: {error}")),
     })
+}
+
+/// The Unix socket of `http://unix:PATH`, where no TLS is spoken.
+fn clear_path(typed: &str) -> Option<&str> {
+    typed.strip_prefix("http://").filter(|rest| rest.starts_with("unix:"))
 }
 
 /// Checks the places that were typed: without listening there.
@@ -88,6 +96,7 @@ mod tests {
             ("https://[::1]:2", "https://[::1]:2"),
             ("unix:/run/a.sock", "unix:/run/a.sock"),
             ("localhost:3", "http://127.0.0.1:3"),
+            ("http://unix:/run/a.sock", "unix:/run/a.sock"),
         ] {
             assert_eq!(binding(typed).unwrap().to_string(), shown);
         }

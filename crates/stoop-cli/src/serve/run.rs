@@ -11,8 +11,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::args::{ServeArgs, Settings, StatusFor};
 use super::hand_over::{self, Handed, MANAGER, Reserve, Typed};
+use super::losses::Losses;
 use super::swap::Swap;
-use super::{app, config, manager, places, status};
+use super::{app, check, config, manager, places, redirect, status};
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};
 
@@ -34,14 +35,24 @@ pub(super) fn run(args: &ServeArgs) -> Result<(), CommandFailure> {
     places::check(&settings)?;
     let service = Service::new(&settings)?;
     if args.check {
+        check::places(&settings)?;
         let directory = settings.directory();
-        return say(&settings, &format!("{} can be served as asked\n", directory.display()));
+        let (directory, not_checked) = (directory.display(), check::NOT_CHECKED);
+        return say(&settings, &format!("{directory} can be served as asked\n{not_checked}\n"));
     }
     // Each connection is a descriptor.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CommandFailure::io("cannot start", &error))?;
-    runtime.block_on(service.serve(args, &settings))
+    let mut losses = Losses::default();
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = service.serve(args, &settings) => served,
+            never = losses.watch(&service.log) => match never {},
+        }
+    });
+    losses.tell(&service.log);
+    served
 }
 
 /// What is served.
@@ -75,10 +86,10 @@ impl Service {
         let failed = |error| CommandFailure::io("cannot start", &error);
         let mut signals = Signals::new().map_err(failed)?;
         let mut handed = Handed::take()?;
-        let workers = settings.workers();
         let Places { typed, bindings, sockets_max } = listened(settings, &mut handed)?;
         let mut reserve = Reserve::new(sockets_max).map_err(failed)?;
-        let server = self.start(bindings, workers)?;
+        let server = self.start(bindings, settings)?;
+        redirect::note(server.endpoints());
         self.sight.add_server(&server);
         announce(settings, &server)?;
         manager::tell(&[NotifyState::Ready]);
@@ -159,12 +170,13 @@ impl Service {
     fn start(
         &self,
         bindings: Vec<Binding>,
-        workers: usize,
+        settings: &Settings,
     ) -> Result<ServerHandle, CommandFailure> {
         let failed = |error: stoop::Error| CommandFailure::Io(error.to_string());
         let mut bindings = bindings.into_iter();
         let first = bindings.next().map_or_else(|| places::binding(places::DEFAULT), Ok)?;
-        let mut server = Server::listen(first).map_err(failed)?.workers(workers);
+        let server = Server::listen(first).map_err(failed)?;
+        let mut server = server.workers(settings.workers()).limits(settings.limits());
         for binding in bindings {
             server = server.also_listen(binding).map_err(failed)?;
         }
@@ -205,9 +217,10 @@ impl Service {
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = built.log;
         let is_at_start = settings.listen != started.listen
             || settings.workers() != started.workers()
+            || settings.connections_per_address != started.connections_per_address
             || settings.wants_tls() != started.wants_tls();
         Ok(if is_at_start {
-            "; where it listens, and its workers, change with the next process"
+            "; where it listens, its workers and --connections-per-address change with the next process"
         } else {
             ""
         })

@@ -1,5 +1,8 @@
 //! What it answers.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use super::{Folder, Served, exchange};
 use crate::stoop::{run, stoop};
 
@@ -119,4 +122,53 @@ fn it_says_if_there_is_nothing_to_be_seen_at_its_root() {
         served.get("/a.txt", "");
         assert!(served.line("").starts_with("127.0.0.1 - - ["), "{options}");
     }
+}
+
+#[test]
+fn one_address_has_no_more_connections_than_it_may_have() {
+    let folder = Folder::new(&[("a", "x")]);
+    let served = Served::start(&folder, "--connections-per-address 1");
+    let held = TcpStream::connect(&served.authority).unwrap();
+    (&held).write_all(b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    let mut first = [0; 12];
+    (&held).read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    let mut second = TcpStream::connect(&served.authority).unwrap();
+    let mut response = [0; 12];
+    second.read_exact(&mut response).unwrap();
+    assert_eq!(&response, b"HTTP/1.1 429");
+}
+
+/// A Unix socket, which is for proxies of this machine, may be cleartext beside it.
+#[cfg(feature = "tls")]
+#[test]
+fn no_password_is_asked_for_in_clear_where_there_is_tls() {
+    use std::io::BufRead;
+    use std::os::unix::net::UnixStream;
+
+    let folder = Folder::new(&[("a", "x")]);
+    let hash = bcrypt_user();
+    let socket = folder.path().join("socket");
+    let mut command = super::command(&folder, "-l http://127.0.0.1:0 -l 127.0.0.1:0");
+    command.arg("-l").arg(format!("http://unix:{}", socket.display()));
+    command.args(["--tls-self-signed", "--auth", &hash]);
+    let mut served = Served::run(command);
+    let mut secure = String::new();
+    served.output.read_line(&mut secure).unwrap();
+    let secure = secure.trim().trim_end_matches('/');
+    assert!(secure.starts_with("https://127.0.0.1:"), "{secure}");
+    let (head, _) = served.get("/a?b", "authorization: Basic YWRhOng=\r\n");
+    assert!(head.starts_with("HTTP/1.1 308"), "{head}");
+    assert!(head.contains(&format!("\r\nlocation: {secure}/a?b")), "{head}");
+    let mut stream = UnixStream::connect(&socket).unwrap();
+    stream.write_all(b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    let mut response = [0; 12];
+    stream.read_exact(&mut response).unwrap();
+    assert_eq!(&response, b"HTTP/1.1 401");
+}
+
+#[cfg(feature = "tls")]
+fn bcrypt_user() -> String {
+    let made = run(stoop("serve --auth-new ada"), "x\n");
+    String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }

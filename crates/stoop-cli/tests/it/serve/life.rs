@@ -75,7 +75,7 @@ fn sighup_reads_the_file_of_options_again() {
     write("directory = 'two'\n");
     served.signal("HUP");
     told(
-        "read again what is served, and how; where it listens, and its workers, change with the next process",
+        "read again what is served, and how; where it listens, its workers and --connections-per-address change with the next process",
     );
     served.until("/f", "two");
     write("directory = 'three'\n");
@@ -135,4 +135,22 @@ fn sigusr2_hands_the_sockets_over_to_a_new_process() {
     assert_eq!(told, format!("stoop: process {process} took over\n"));
     let ended = std::process::Command::new("kill").arg(process).status().unwrap();
     assert!(ended.success(), "process {process} serves");
+}
+
+/// At once, where nothing was told in the last minute, and at the end.
+#[test]
+fn lines_that_the_access_log_loses_are_told() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return crate::stoop::skip("serve::life::lines_that_are_lost", "needs /dev/full");
+    }
+    let folder = Folder::new(&[("f", "content")]);
+    let mut served = Served::start(&folder, "--access-log-file /dev/full");
+    let mut messages = BufReader::new(served.child.stderr.take().unwrap()).lines();
+    let mut told = || messages.next().unwrap().unwrap();
+    served.get("/f", "");
+    assert_eq!(told(), "stoop: the access log loses lines: 1 write failed");
+    served.get("/f", "");
+    served.signal("TERM");
+    assert_eq!(told(), "stoop: the access log loses lines: 1 write failed");
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
 }

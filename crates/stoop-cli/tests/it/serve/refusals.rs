@@ -57,10 +57,18 @@ fn what_is_well_can_be_checked_without_serving() {
     let config = |name: &str| format!("--check --config {}", folder.path().join(name).display());
     let well = run(command(&folder, &config("serve.toml")), "");
     assert_eq!((well.code, &*well.stderr), (Some(0), ""));
-    assert!(String::from_utf8_lossy(&well.stdout).ends_with("can be served as asked\n"));
+    let said = String::from_utf8_lossy(&well.stdout);
+    assert!(
+        said.contains("can be served as asked\nnot checked: whether its places are free"),
+        "{said}"
+    );
     let wrong = run(command(&folder, &config("wrong.toml")), "");
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.stderr.contains("unknown field `listng`"), "{}", wrong.stderr);
+    let twice = run(command(&folder, "--check -l 1 -l 127.0.0.1:1"), "");
+    assert_eq!(twice.code, Some(2), "{twice:?}");
+    let nowhere = run(command(&folder, "--check -l unix:/nowhere/at/all/socket"), "");
+    assert_eq!(nowhere.code, Some(3), "{nowhere:?}");
     for place in ["70000", "https://127.0.0.1:0"] {
         let wrong = run(command(&folder, &format!("--check -l {place}")), "");
         assert_eq!(wrong.code, Some(2), "{place}");
