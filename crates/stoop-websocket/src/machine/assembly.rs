@@ -4,11 +4,15 @@ use bytes::{Bytes, BytesMut};
 
 use crate::machine::deflate::Inflater;
 use crate::machine::fault::Fault;
+use crate::machine::mask::{mask, masked_copy};
 use crate::machine::text::TextPieces;
 use crate::message::{Message, MessageKind};
 
 /// Bytes that are reserved at once at most for what a header announces: memory is for what has come.
 const RESERVED_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes from which on a message is unmasked while it is copied, and not before: one pass over memory less.
+const UNMASKED_WITH_COPY_MIN: usize = 256;
 
 /// A message of which some frames have come.
 #[derive(Debug)]
@@ -111,7 +115,23 @@ impl Assembly {
 
 /// A message that came in one frame, uncompressed and here as a whole.
 #[inline]
-pub(crate) fn whole(kind: MessageKind, payload: &[u8]) -> Result<Message, Fault> {
+pub(crate) fn whole(
+    kind: MessageKind,
+    payload: &mut [u8],
+    key: Option<[u8; 4]>,
+) -> Result<Message, Fault> {
+    if let Some(key) = key {
+        if payload.len() >= UNMASKED_WITH_COPY_MIN {
+            let payload = masked_copy(payload, key);
+            return Ok(match kind {
+                MessageKind::Text => {
+                    Message::Text(String::from_utf8(payload).map_err(|_| Fault::Text)?)
+                }
+                MessageKind::Binary => Message::Binary(payload.into()),
+            });
+        }
+        mask(payload, key);
+    }
     Ok(match kind {
         MessageKind::Text => {
             Message::Text(str::from_utf8(payload).map_err(|_| Fault::Text)?.to_owned())

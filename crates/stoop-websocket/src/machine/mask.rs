@@ -19,11 +19,7 @@ pub fn mask(payload: &mut [u8], mut key: [u8; 4]) -> [u8; 4] {
     let used = payload.len() % 4;
     let mut rest = payload;
     if rest.len() >= STEP {
-        // An array of a known length, which the compiler makes vector instructions of.
-        let mut wide = [0; STEP];
-        for part in wide.as_chunks_mut::<4>().0 {
-            *part = key;
-        }
+        let wide = wide(key);
         let (steps, tail) = rest.as_chunks_mut::<STEP>();
         for step in steps {
             for (byte, key) in step.iter_mut().zip(&wide) {
@@ -44,6 +40,34 @@ pub fn mask(payload: &mut [u8], mut key: [u8; 4]) -> [u8; 4] {
     key
 }
 
+/// A copy of `payload`, masked or unmasked in one pass.
+pub(crate) fn masked_copy(payload: &[u8], key: [u8; 4]) -> Vec<u8> {
+    let wide = wide(key);
+    let mut copy = Vec::with_capacity(payload.len());
+    let (steps, tail) = payload.as_chunks::<STEP>();
+    for step in steps {
+        let mut step = *step;
+        for (byte, key) in step.iter_mut().zip(&wide) {
+            *byte ^= key;
+        }
+        copy.extend_from_slice(&step);
+    }
+    let start = copy.len();
+    copy.extend_from_slice(tail);
+    mask(&mut copy[start..], key);
+    copy
+}
+
+/// The key for a whole step: an array of a known length, which the compiler makes vector instructions of.
+#[inline]
+fn wide(key: [u8; 4]) -> [u8; STEP] {
+    let mut wide = [0; STEP];
+    for part in wide.as_chunks_mut::<4>().0 {
+        *part = key;
+    }
+    wide
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +79,7 @@ mod tests {
         for len in 0..300 {
             let plain: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
             let slow: Vec<u8> = plain.iter().enumerate().map(|(i, b)| b ^ key[i % 4]).collect();
+            assert_eq!(masked_copy(&plain, key), slow, "{len} bytes, copied");
             for cut in [0, 1, 2, 3, 5, 63, 64, 65, 130].into_iter().filter(|cut| *cut <= len) {
                 let mut masked = plain.clone();
                 let (first, second) = masked.split_at_mut(cut);

@@ -129,10 +129,11 @@ impl Machine {
                 if header.is_final
                     && !header.is_compressed
                     && header.len <= self.message_bytes_max as u64
-                    && let Some(payload) = payload(&header, &mut input[at..])
+                    && let Some(payload) = masked_payload(&header, &mut input[at..])
                 {
                     let end = at + payload.len();
-                    return Ok(Step::Event(end, Event::Message(assembly::whole(kind, payload)?)));
+                    let message = assembly::whole(kind, payload, header.key)?;
+                    return Ok(Step::Event(end, Event::Message(message)));
                 }
                 let bytes_max = match header.is_compressed {
                     true => self.inflated_message_bytes_max,
@@ -213,12 +214,18 @@ impl Machine {
 /// The payload of a frame, unmasked, if it is here as a whole.
 #[inline]
 fn payload<'a>(header: &FrameHeader, input: &'a mut [u8]) -> Option<&'a mut [u8]> {
-    let len = usize::try_from(header.len).ok()?;
-    let payload = input.get_mut(..len)?;
+    let payload = masked_payload(header, input)?;
     if let Some(key) = header.key {
         mask(payload, key);
     }
     Some(payload)
+}
+
+/// The payload of a frame as it came, if it is here as a whole.
+#[inline]
+fn masked_payload<'a>(header: &FrameHeader, input: &'a mut [u8]) -> Option<&'a mut [u8]> {
+    let len = usize::try_from(header.len).ok()?;
+    input.get_mut(..len)
 }
 
 enum Step {

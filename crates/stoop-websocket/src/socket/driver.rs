@@ -11,10 +11,11 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload, Received};
+use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload};
 use crate::message::MessageKind;
 use crate::socket::buffers::{Inbox, Outbox, with_read_buffer};
 use crate::socket::ending::Ending;
+use crate::socket::reading::receive;
 use crate::socket::turn::Turn;
 use crate::socket::watch::{SilenceStep, Watch};
 
@@ -24,9 +25,6 @@ const DIRECT_BYTES_MIN: u64 = 8 * 1024;
 /// Bytes that wait to be sent beyond which Pongs wait too: of the Pings of a peer that does not read, only the newest are
 /// answered (RFC 6455 §5.5.3).
 const PONG_BEHIND_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes that are decompressed in one step of a turn, into a thousand times as many at worst.
-const COMPRESSED_STEP_BYTES: usize = 4 * 1024;
 
 /// A machine, its stream, and what is between them.
 pub(crate) struct SocketDriver<S> {
@@ -355,29 +353,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
     fn discard_empty(&mut self) {
         if self.outbox.is_empty() {
             self.outbox.clear();
-        }
-    }
-}
-
-/// Reads up to the first event, or as far as the turn goes where much may be decompressed.
-#[inline]
-fn receive(machine: &mut Machine, turn: &mut Turn, input: &mut [u8]) -> Received {
-    match machine.may_inflate() {
-        true => receive_in_steps(machine, turn, input),
-        false => machine.receive(input),
-    }
-}
-
-fn receive_in_steps(machine: &mut Machine, turn: &mut Turn, input: &mut [u8]) -> Received {
-    let mut consumed = 0;
-    loop {
-        let rest = &mut input[consumed..];
-        let len = rest.len().min(COMPRESSED_STEP_BYTES);
-        let is_last = len == rest.len();
-        let received = machine.receive(&mut rest[..len]);
-        consumed += received.consumed;
-        if received.event.is_some() || is_last || turn.long_step() {
-            return Received { consumed, event: received.event };
         }
     }
 }

@@ -3,6 +3,7 @@
 mod buffers;
 mod driver;
 mod ending;
+mod reading;
 mod split;
 mod turn;
 mod watch;
