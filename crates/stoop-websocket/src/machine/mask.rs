@@ -43,15 +43,17 @@ pub fn mask(payload: &mut [u8], mut key: [u8; 4]) -> [u8; 4] {
 /// A copy of `payload`, masked or unmasked in one pass.
 pub(crate) fn masked_copy(payload: &[u8], key: [u8; 4]) -> Vec<u8> {
     let wide = wide(key);
-    let mut copy = Vec::with_capacity(payload.len());
     let (steps, tail) = payload.as_chunks::<STEP>();
-    for step in steps {
+    // Whole steps are appended without a look at the capacity at each.
+    let mut copy = Vec::with_capacity(payload.len().div_ceil(STEP));
+    copy.extend(steps.iter().map(|step| {
         let mut step = *step;
         for (byte, key) in step.iter_mut().zip(&wide) {
             *byte ^= key;
         }
-        copy.extend_from_slice(&step);
-    }
+        step
+    }));
+    let mut copy = copy.into_flattened();
     let start = copy.len();
     copy.extend_from_slice(tail);
     mask(&mut copy[start..], key);
