@@ -7,12 +7,19 @@ mod versions;
 
 use stoop::rt::UpgradedStream;
 use stoop::{Request, Response, ServerLimits};
-use stoop_websocket::{Deflate, Error, ServerHandshake, WebSocket};
+use stoop_websocket::{Deflate, Error, Limits, ServerHandshake, WebSocket};
 
 /// Server limits that allow WebSockets over HTTP/2.
 fn limits() -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.wire.http2.extended_connect = true;
+    limits
+}
+
+/// Limits of a connection for compressed messages of some megabytes.
+fn message_limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.inflated_message_bytes_max = 4 << 20;
     limits
 }
 
@@ -22,6 +29,7 @@ fn echo(request: Request) -> Response {
         return Response::from_text("a page");
     }
     let handshake = ServerHandshake::new().protocols(["echo"]).deflate(Deflate::default());
+    let handshake = handshake.limits(message_limits());
     handshake.accept(&request, |socket| async move {
         let _ = send_back(socket).await;
     })

@@ -13,10 +13,10 @@ use stoop_websocket::{
 };
 use tokio::time::timeout;
 
-use super::{echo, limits};
+use super::{echo, limits, message_limits};
 
 fn handshake(versions: Versions) -> ClientHandshake {
-    ClientHandshake::new().protocols(["echo"]).versions(versions)
+    ClientHandshake::new().protocols(["echo"]).versions(versions).limits(message_limits())
 }
 
 /// Sends messages of several sizes and closes.
