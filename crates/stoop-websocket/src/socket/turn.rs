@@ -20,8 +20,8 @@ const LOOK_EVERY: u32 = 16;
 
 /// What a connection does from one wait to the next. A step is one event, or one read.
 ///
-/// It counts on its own what the caller does with messages: who receives and never waits for anything else is
-/// one task that always has something to do.
+/// It is counted beside what the caller does with messages: a caller that receives and waits for nothing else is one task
+/// that always has something to do.
 #[derive(Debug)]
 pub(crate) struct Turn {
     /// Since the clock was read first, once it was.

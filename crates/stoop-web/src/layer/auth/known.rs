@@ -11,8 +11,8 @@ use tokio::time::Instant;
 /// How long a user is let in without another check. A password that was changed holds that much longer.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// How long after the last check a user is let in where no other check can be made: whoever guesses passwords, and so keeps
-/// all threads busy, locks no user out.
+/// How long after the last check a user is let in if the pool has no room for another check: clients that guess passwords
+/// fill the pool, and must not lock users out.
 const USABLE: Duration = Duration::from_secs(3_600);
 
 /// How many users are remembered; beyond it, those who would be checked again make room, then all others do.
