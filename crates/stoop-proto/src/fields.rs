@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use http::{HeaderName, HeaderValue};
+
 use crate::error::Misuse;
 use crate::grammar;
 use crate::hidden;
@@ -193,6 +195,24 @@ impl Fields {
         Ok(())
     }
 
+    /// Appends a field line of the `http` crate's types, whose rules for names and values are almost ours: what
+    /// [`push`](Self::push) finds out of each byte is known of them.
+    ///
+    /// # Errors
+    /// [`Misuse::FieldName`] if the name has a quote in it, which is no character of a token (RFC 9110 §5.6.2), though the
+    /// crate takes it for one.
+    pub fn push_header(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), Misuse> {
+        let (name, value) = (name.as_str().as_bytes(), grammar::trim(value.as_bytes()));
+        if name.contains(&b'"') {
+            return Err(Misuse::FieldName);
+        }
+        if self.bytes.len() + name.len() + value.len() > u32::MAX as usize {
+            return Err(Misuse::TooLarge);
+        }
+        self.append(name, value);
+        Ok(())
+    }
+
     /// Appends the lines of `defaults` whose names this has none of.
     ///
     /// ```
@@ -322,6 +342,27 @@ mod tests {
             assert_eq!(fields.push(name, b"v"), Err(Misuse::FieldName), "{name:?}");
         }
         assert!(fields.is_empty());
+    }
+
+    #[test]
+    fn what_the_http_crate_takes_is_what_push_takes() {
+        for byte in 0..=255u8 {
+            let header = HeaderName::from_bytes(&[b'a', byte, b'b']);
+            if let Ok(name) = &header {
+                let (mut ours, value) = (Fields::new(), HeaderValue::from_static("v"));
+                assert_eq!(ours.push_header(name, &value), Fields::new().push(name.as_str(), b"v"));
+            }
+            let value = [b'a', byte, b'b'];
+            let header = HeaderValue::from_bytes(&value);
+            assert_eq!(header.is_ok(), Fields::new().push("a", &value).is_ok(), "{byte}");
+        }
+        let mut fields = Fields::new();
+        let value = HeaderValue::from_bytes(b"\t two  words \xff ").unwrap();
+        fields.push_header(&HeaderName::from_static("x-y"), &value).unwrap();
+        fields
+            .push_header(&HeaderName::from_static("x-y"), &HeaderValue::from_static(" "))
+            .unwrap();
+        assert_eq!(fields.all("X-Y").collect::<Vec<_>>(), [&b"two  words \xff"[..], b""]);
     }
 
     #[test]

@@ -139,7 +139,7 @@ where
         let state = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(())) => TowerState::Called { future: service.call(request) },
             Poll::Ready(Err(error)) => return Answer::Now(failure(&*error.into())),
-            Poll::Pending => TowerState::Waiting { service, request: Some(request) },
+            Poll::Pending => TowerState::Waiting { service, request: Some(Box::new(request)) },
         };
         Answer::Later(TowerFuture { state, body: PhantomData })
     }
@@ -157,8 +157,8 @@ pin_project! {
 pin_project! {
     #[project = TowerStateProjection]
     enum TowerState<S, F> {
-        /// The service is not ready yet.
-        Waiting { service: S, request: Option<http::Request<Body>> },
+        /// The service is not ready yet. The request is large, and few wait: every future is moved.
+        Waiting { service: S, request: Option<Box<http::Request<Body>>> },
         Called { #[pin] future: F },
     }
 }
@@ -181,7 +181,7 @@ where
                         Ok(()) => {
                             // The state changes with the call, so that there is one call alone.
                             let Some(request) = request.take() else { return Poll::Pending };
-                            let future = service.call(request);
+                            let future = service.call(*request);
                             state.set(TowerState::Called { future });
                             continue;
                         }

@@ -11,18 +11,24 @@ use crate::limits::after;
 
 /// For a peer that takes everything as soon as it is there, output is gathered up to four times
 /// the limit: sixteen calls of 64 KiB cost nearly twice what one of 1 MiB does.
-const DOUBLINGS_MAX: u32 = 2;
+const DOUBLINGS_MAX: u8 = 2;
 
 /// A connection that idled for less is checked without a system call; a retry covers what that misses.
 pub(crate) const LIVENESS_CACHE: Duration = Duration::from_millis(1);
+
+/// How often it is looked at whether a peer takes output, within the time that it has for it. What is on the way when the
+/// wait begins arrives a moment later, and is no reason to wait for all of that time again.
+const LOOKS: u8 = 8;
 
 /// A transport, and what is to be sent by it.
 pub(crate) struct Wire {
     pub(crate) io: AnyTransport,
     pub(crate) out: Output,
     /// How often the limit of output was doubled, and may be.
-    limit_doublings: u32,
-    doublings_max: u32,
+    limit_doublings: u8,
+    doublings_max: u8,
+    /// How often it was looked whether the peer has taken any, since it was found to be stuck.
+    looks: u8,
     /// Since when the peer has taken nothing of the output.
     stuck: Option<Instant>,
     /// Bytes of the output that the transport has taken.
@@ -50,6 +56,7 @@ impl Wire {
             out: Output::default(),
             limit_doublings: 0,
             doublings_max: DOUBLINGS_MAX,
+            looks: 0,
             stuck: None,
             taken: 0,
             received: 0,
@@ -152,19 +159,31 @@ impl Wire {
         })
     }
 
-    /// When the peer has taken too long to take anything, if there is something to take.
+    /// When to look whether the peer [is stuck](Self::is_stuck), if there is something to take.
     pub(crate) fn send_due(&mut self, now: Instant, allowed: Duration) -> Option<Instant> {
         if self.unsent() == 0 {
             return None;
         }
         self.begin_wait(now);
-        self.stuck.map(|since| after(since, allowed))
+        let next = allowed / u32::from(LOOKS) * u32::from(self.looks + 1);
+        self.stuck.map(|since| after(since, next))
+    }
+
+    /// Looks whether the peer has taken nothing for as long as it is allowed to. It is asked when it
+    /// [is due](Self::send_due): the answer is late by an eighth of that time at most.
+    pub(crate) fn is_stuck(&mut self, now: Instant, allowed: Duration) -> bool {
+        if self.check_progress() {
+            return false;
+        }
+        // What is beyond the eighth look is one that came early.
+        self.looks = (self.looks + 1).min(LOOKS - 1);
+        self.stuck.is_some_and(|since| now >= after(since, allowed))
     }
 
     /// Starts the wait for the peer to take output, if it has not started.
     pub(crate) fn begin_wait(&mut self, now: Instant) {
         if self.stuck.is_none() {
-            self.stuck = Some(now);
+            (self.stuck, self.looks) = (Some(now), 0);
             self.arrived = self.has_arrived();
         }
     }
@@ -306,5 +325,25 @@ mod tests {
         assert!(!wire.check_progress());
         kernel.store(0, Relaxed);
         assert!(wire.check_progress());
+    }
+
+    #[test]
+    fn what_arrived_just_after_the_wait_began_doubled_the_time_of_a_peer_that_takes_nothing() {
+        let kernel = Arc::new(AtomicUsize::new(5_000));
+        let mut wire = Wire::new(AnyTransport::Custom(Box::new(Held(kernel.clone()))));
+        wire.out.put(&[0; 15]);
+        let (began, allowed) = (stoop_io::now(), Duration::from_secs(30));
+        let mut now = began;
+        wire.begin_wait(began);
+        kernel.store(4_000, Relaxed);
+        let mut is_stuck = |now: &mut Instant| {
+            *now = wire.send_due(*now, allowed).unwrap();
+            wire.is_stuck(*now, allowed)
+        };
+        while !is_stuck(&mut now) {
+            assert!(now - began < 2 * allowed, "it is never found");
+        }
+        // The look that saw it arrive began the wait.
+        assert_eq!(now - began, allowed + allowed / u32::from(LOOKS));
     }
 }

@@ -11,7 +11,7 @@ use crate::conn::recycle::Recycle;
 use crate::connection_info::ConnectionFacts;
 use crate::drain::Draining;
 use crate::error::{Error, Phase};
-use crate::header_map::{from_map, into_map};
+use crate::header_map::{from_map, into_uri_and_map};
 
 impl Request {
     /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and as extensions
@@ -22,12 +22,13 @@ impl Request {
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
     pub fn into_http(mut self) -> Result<http::Request<Body>, http::Error> {
-        let uri = self.parts.url.as_ref().map_or(self.target(), Url::as_str).parse()?;
+        let target = self.parts.url.as_ref().map_or(self.target(), Url::as_str);
+        let (uri, fields) = into_uri_and_map(target, self.fields())?;
         let mut request = http::Request::new(std::mem::take(&mut self.body));
         *request.uri_mut() = uri;
         *request.method_mut() = self.method().clone();
         *request.version_mut() = self.version();
-        *request.headers_mut() = into_map(self.fields());
+        *request.headers_mut() = fields;
         *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         if let Some(shown) = self.client_certificate() {

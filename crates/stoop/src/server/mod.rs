@@ -24,6 +24,7 @@ mod monitor;
 mod monitors;
 mod observe;
 mod per_address;
+mod polled_body;
 mod proxy_protocol;
 mod run;
 mod server_workers;

@@ -24,6 +24,7 @@ use crate::server::call::{
 };
 use crate::server::control::Lifecycle;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
+use crate::server::polled_body::poll_once;
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
 const FRAMES_MAX: u32 = 64;
@@ -178,10 +179,19 @@ impl<H: Handler> Http1Driver<H> {
                 self.finish(answer, None, None);
                 None
             }
-            Payload::Stream(mut body) => Some(match take_file(&mut body) {
-                Some(file) => PipelinedResponse::SendingFile(file),
-                None => PipelinedResponse::Sending(Box::pin(body)),
-            }),
+            Payload::Stream(mut body) => {
+                if let Some(file) = take_file(&mut body) {
+                    return Some(PipelinedResponse::SendingFile(file));
+                }
+                match poll_once(body, content) {
+                    Err(body) => Some(PipelinedResponse::Sending(body)),
+                    Ok(bytes) => {
+                        self.watches.add_content(bytes.len());
+                        self.finish(answer, Some(bytes), None);
+                        None
+                    }
+                }
+            }
         }
     }
 

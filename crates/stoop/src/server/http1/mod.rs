@@ -39,6 +39,7 @@ use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
 use crate::server::detached::DetachedHandlers;
 use crate::server::future_pool::FutureSlot;
+use crate::server::polled_body::PolledBody;
 use crate::server::watches::Watches;
 use crate::turn::{Turn, yield_turn};
 use crate::upgrade::UpgradeSender;
@@ -135,7 +136,7 @@ impl<H: Handler> PipelinedExchange<H> {
 enum PipelinedResponse<H: Handler> {
     Running(FutureSlot<H::Future>),
     There(Response<H::Body>),
-    Sending(Pin<Box<H::Body>>),
+    Sending(Pin<Box<PolledBody<H::Body>>>),
     /// Content that is a file, which the transport may send itself.
     SendingFile(Box<FileContent>),
 }

@@ -194,7 +194,7 @@ impl<H: Handler> Http1Driver<H> {
                 self.timed_out(ServerTimeout::Idle, None);
             }
             // What the client does not take now will not be taken by waiting for it either.
-            Http1Expired::Send if self.wire.check_progress() => {}
+            Http1Expired::Send if !self.wire.is_stuck(now(), self.core.limits.time.send) => {}
             Http1Expired::Send => {
                 self.timed_out(ServerTimeout::Send, None);
                 self.watches.cut_all(CutShort::Timeout, &self.wire);

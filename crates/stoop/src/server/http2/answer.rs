@@ -2,6 +2,7 @@
 
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use http::StatusCode;
 use stoop_io::Transport;
 use stoop_proto::h2::{ErrorCode, StreamKey};
@@ -19,6 +20,7 @@ use crate::request::interim::InterimQueue;
 use crate::response::{Payload, Response, SentHook};
 use crate::server::call::{is_read_on, parts, poll_handler, read_small_file, send_head};
 use crate::server::date;
+use crate::server::polled_body::poll_once;
 use crate::upgrade::{UpgradeSender, Upgraded};
 
 impl<H: Handler> ServerDriver<H> {
@@ -149,17 +151,20 @@ impl<H: Handler> ServerDriver<H> {
         };
         self.role.core.monitor.count_response(response.status());
         hook.begin(response.status());
-        let outflow = match response.payload {
-            Payload::Full(_) | Payload::Stream(_) if !has_content => None,
-            Payload::Full(bytes) if bytes.len() <= self.machine.sendable(key).min(TURN_BYTES) => {
+        let polled = match response.payload {
+            Payload::Full(bytes) => Ok(bytes),
+            Payload::Stream(_) if !has_content => Ok(Bytes::new()),
+            Payload::Stream(body) => poll_once(body, content.as_ref()),
+        };
+        let outflow = match polled {
+            Ok(_) if !has_content => None,
+            Ok(bytes) if bytes.len() <= self.machine.sendable(key).min(TURN_BYTES) => {
                 hook.add_content(bytes.len() as u64);
                 let _ = self.machine.data(key, bytes, true, &mut OutputSink(&mut self.wire.out));
                 None
             }
-            Payload::Full(piece) => Some(Outflow::of(piece)),
-            Payload::Stream(body) => {
-                Some(Outflow::polled_from(ContentSource::Body(Box::pin(body))))
-            }
+            Ok(piece) => Some(Outflow::of(piece)),
+            Err(body) => Some(Outflow::polled_from(ContentSource::Body(body))),
         };
         let keeps_nothing = content.is_none();
         // The client needs no 100 any more: the final response is out.

@@ -20,6 +20,7 @@ use crate::request::interim::InterimQueue;
 use crate::response::SentHook;
 use crate::server::call::set_polled;
 use crate::server::future_pool::FutureSlot;
+use crate::server::polled_body::PolledBody;
 
 /// A request whose response is not complete, or whose content is still read.
 pub(in crate::server) struct ServerExchange<H: Handler> {
@@ -80,7 +81,7 @@ pub(super) enum StreamResponse<H: Handler> {
 
 /// Where the content of a response comes from.
 pub(in crate::server) enum ContentSource<B> {
-    Body(Pin<Box<B>>),
+    Body(Pin<Box<PolledBody<B>>>),
     Tunnel(TunnelContent),
 }
 
@@ -94,9 +95,7 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
         match &mut *self {
-            Self::Body(body) => {
-                body.as_mut().poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(drop)))
-            }
+            Self::Body(body) => body.as_mut().poll_frame(cx),
             Self::Tunnel(outgoing) => {
                 let polled = Pin::new(outgoing).poll_frame(cx);
                 polled.map(|frame| frame.map(|frame| frame.map_err(drop)))

@@ -160,7 +160,8 @@ impl<H: Handler> ServerDriver<H> {
     fn act(&mut self, late: Http2Expired) -> Round {
         match late {
             // The client takes output, however slowly: it gets more time.
-            Http2Expired::Send if self.wire.check_progress() => {}
+            Http2Expired::Send
+                if !self.wire.is_stuck(self.now, self.role.core.limits.time.send) => {}
             Http2Expired::Send => {
                 self.cut_all(CutShort::Timeout);
                 self.wire.io.reset_on_close();

@@ -76,7 +76,7 @@ impl ClientDriver {
         }
         self.now = now();
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= due);
-        if is_due(send) && !self.wire.check_progress() {
+        if is_due(send) && patience.is_some_and(|limit| self.wire.is_stuck(self.now, limit)) {
             self.wire.io.reset_on_close();
             self.terminate(&DriverEndCause::Stuck);
             return Round::End;

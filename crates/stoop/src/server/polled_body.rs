@@ -1,0 +1,198 @@
+//! Content of a response that is polled once when its head is sent.
+//!
+//! What a service of tower or a handler of axum answers is most often a buffer in a body of another type. It is there
+//! at the first poll, and is sent like any buffer: with its head, and without the state of a response that goes on.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use crate::body::request_body::RequestBodyWriter;
+use crate::server::call::set_polled;
+
+/// What the first poll brought: a frame, an error or the end, or the payload of a panic.
+type FirstPoll = Result<Option<Result<Frame<Bytes>, ()>>, Box<dyn Any + Send>>;
+
+pin_project! {
+    /// Content that may have been polled once: what that brought comes first, and then the rest. Its errors are dropped:
+    /// a response that was begun is cut short, whatever the error is.
+    pub(in crate::server) struct PolledBody<B> {
+        first: Option<FirstPoll>,
+        #[pin]
+        body: B,
+    }
+}
+
+/// Polls content once, if its length is known: if all of it is there, it is a buffer. Else it is to be polled again, by
+/// a task that waits for it. `content` is that of the request, which the response may be made from.
+pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
+    body: B,
+    content: Option<&RequestBodyWriter>,
+) -> Result<Bytes, Pin<Box<PolledBody<B>>>> {
+    let mut polled = Box::pin(PolledBody { first: None, body });
+    let this = polled.as_mut().project();
+    let mut body = this.body;
+    set_polled(content, true);
+    // The caller's code: a panic in it fails this response alone, as soon as it is polled by the connection.
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let size = body.size_hint().exact()?;
+        // It is polled again at once if it is not ready.
+        let cx = &mut Context::from_waker(Waker::noop());
+        let Poll::Ready(frame) = body.as_mut().poll_frame(cx) else { return None };
+        let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()).and_then(Frame::data_ref);
+        let is_whole = data.is_some_and(|data| data.len() as u64 == size) && body.is_end_stream();
+        Some((frame, is_whole))
+    }));
+    set_polled(content, false);
+    *this.first = match outcome {
+        Ok(None) => None,
+        Ok(Some((Some(Ok(frame)), true))) => match frame.into_data() {
+            Ok(bytes) => return Ok(bytes),
+            Err(frame) => Some(Ok(Some(Ok(frame)))),
+        },
+        Ok(Some((frame, _))) => Some(Ok(frame.map(|frame| frame.map_err(drop)))),
+        Err(panic) => Some(Err(panic)),
+    };
+    Err(polled)
+}
+
+impl<B: Body<Data = Bytes>> Body for PolledBody<B> {
+    type Data = Bytes;
+    type Error = ();
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+        let this = self.project();
+        match this.first.take() {
+            None => this.body.poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(drop))),
+            Some(Ok(frame)) => Poll::Ready(frame),
+            // The program's panic hook has shown its message.
+            Some(Err(panic)) => resume_unwind(panic),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.first.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    /// Content that says how long it is, and has these frames; `None` is a poll without one.
+    struct Frames {
+        size: Option<u64>,
+        frames: VecDeque<Option<Result<Frame<Bytes>, &'static str>>>,
+    }
+
+    impl Body for Frames {
+        type Data = Bytes;
+        type Error = &'static str;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
+            match self.frames.pop_front() {
+                None => Poll::Ready(None),
+                Some(None) => Poll::Pending,
+                Some(Some(Err("panic"))) => panic!("on purpose"),
+                Some(Some(frame)) => Poll::Ready(Some(frame)),
+            }
+        }
+
+        fn is_end_stream(&self) -> bool {
+            self.frames.is_empty()
+        }
+
+        fn size_hint(&self) -> SizeHint {
+            self.size.map_or_else(SizeHint::default, SizeHint::with_exact)
+        }
+    }
+
+    fn data(bytes: &'static str) -> Option<Result<Frame<Bytes>, &'static str>> {
+        Some(Ok(Frame::data(bytes.into())))
+    }
+
+    fn polled<const N: usize>(
+        size: Option<u64>,
+        frames: [Option<Result<Frame<Bytes>, &'static str>>; N],
+    ) -> Result<Bytes, Pin<Box<PolledBody<Frames>>>> {
+        poll_once(Frames { size, frames: frames.into() }, None)
+    }
+
+    /// All frames that are left: data, or what else came.
+    fn rest(body: Result<Bytes, Pin<Box<PolledBody<Frames>>>>) -> Vec<String> {
+        let mut body = body.err().expect("it was not all there");
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut told = Vec::new();
+        loop {
+            assert!(told.is_empty() || body.first.is_none());
+            told.push(match body.as_mut().poll_frame(cx) {
+                Poll::Pending => "pending".into(),
+                Poll::Ready(None) => return told,
+                Poll::Ready(Some(Err(()))) => "error".into(),
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => String::from_utf8(data.into()).unwrap(),
+                    Err(_) => "trailers".into(),
+                },
+            });
+        }
+    }
+
+    #[test]
+    fn content_that_is_all_there_is_a_buffer() {
+        assert_eq!(polled(Some(5), [data("hello")]).ok().unwrap(), "hello");
+    }
+
+    #[test]
+    fn no_frame_is_lost_of_content_that_goes_on() {
+        assert_eq!(rest(polled(Some(5), [data("he"), data("llo")])), ["he", "llo"]);
+        assert_eq!(rest(polled(Some(5), [None, data("hello")])), ["hello"]);
+        assert_eq!(rest(polled(Some(5), [Some(Err("late")), data("x")])), ["error", "x"]);
+        assert_eq!(rest(polled(Some(5), [])), [""; 0]);
+        // It is not polled before it has to be.
+        assert_eq!(rest(polled(None, [data("hello")])), ["hello"]);
+        assert_eq!(rest(polled(None, [None, data("hello")])), ["pending", "hello"]);
+    }
+
+    #[test]
+    fn what_is_behind_the_content_is_not_lost() {
+        let trailers = Some(Ok(Frame::trailers(http::HeaderMap::new())));
+        assert_eq!(rest(polled(Some(5), [data("hello"), trailers])), ["hello", "trailers"]);
+    }
+
+    #[test]
+    fn content_of_another_length_than_it_says_goes_on_to_fail() {
+        assert_eq!(rest(polled(Some(5), [data("hell")])), ["hell"]);
+        assert_eq!(rest(polled(Some(5), [data("hello!")])), ["hello!"]);
+    }
+
+    #[test]
+    fn content_whose_first_frame_is_taken_has_not_ended() {
+        let body = polled(Some(5), [data("hell")]).err().unwrap();
+        assert!(!body.is_end_stream() && body.size_hint().exact() == Some(5));
+    }
+
+    #[test]
+    fn a_panic_is_left_to_the_connection() {
+        let mut body = polled(Some(5), [Some(Err("panic"))]).err().unwrap();
+        let cx = &mut Context::from_waker(Waker::noop());
+        let panic = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx).is_ready()));
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"on purpose"));
+    }
+}
