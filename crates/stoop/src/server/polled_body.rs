@@ -137,7 +137,7 @@ mod tests {
 
     /// All frames that are left: data, or what else came.
     fn rest(body: Result<Bytes, Pin<Box<PolledBody<Frames>>>>) -> Vec<String> {
-        let mut body = body.err().expect("it was not all there");
+        let mut body = body.expect_err("it was not all there");
         let cx = &mut Context::from_waker(Waker::noop());
         let mut told = Vec::new();
         loop {
@@ -184,13 +184,13 @@ mod tests {
 
     #[test]
     fn content_whose_first_frame_is_taken_has_not_ended() {
-        let body = polled(Some(5), [data("hell")]).err().unwrap();
+        let body = polled(Some(5), [data("hell")]).unwrap_err();
         assert!(!body.is_end_stream() && body.size_hint().exact() == Some(5));
     }
 
     #[test]
     fn a_panic_is_left_to_the_connection() {
-        let mut body = polled(Some(5), [Some(Err("panic"))]).err().unwrap();
+        let mut body = polled(Some(5), [Some(Err("panic"))]).unwrap_err();
         let cx = &mut Context::from_waker(Waker::noop());
         let panic = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx).is_ready()));
         assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"on purpose"));
