@@ -10,7 +10,6 @@ mod files;
 #[cfg(feature = "multipart")]
 mod forms;
 mod kit;
-#[cfg(all(feature = "auth", feature = "compression"))]
 mod layers;
 mod proxies;
 mod routing;
