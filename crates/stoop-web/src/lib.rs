@@ -163,6 +163,8 @@
 mod accept;
 mod access_log;
 mod blocking;
+#[cfg(any(feature = "compression", feature = "files"))]
+mod coding;
 #[cfg(feature = "cookies")]
 mod cookies;
 #[cfg(any(feature = "compression", feature = "files"))]

@@ -10,7 +10,7 @@ use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 use tokio::task::spawn_blocking;
 
 use super::cache::Cache;
-use super::coding::{Choice, FileCoding, choose};
+use super::coding::{FileCoding, choose};
 use super::found::Found;
 use super::listing::{Form, Rendered};
 use super::options::{Files, page_of};
@@ -18,6 +18,7 @@ use super::path::FilePath;
 use super::representation::add;
 use super::respond::{page, respond};
 use crate::accept::names_html;
+use crate::coding::Choice;
 use crate::respond::text::text;
 
 /// The methods that there are (RFC 9110 §10.2.1).

@@ -9,8 +9,8 @@ use http_body::Frame;
 use stoop::body::ContentCoding;
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
+use crate::coding::{AcceptEncoding, Choice};
 use crate::etag::Tags;
-use crate::layer::coding::{Wanted, wanted};
 use crate::layer::encoders::{EncoderSlot, Encoders};
 use crate::layer::vary::add_vary;
 use crate::respond::text::text;
@@ -148,7 +148,7 @@ impl Compress {
     }
 
     fn encode(&self, mut response: Response, asked: &Asked) -> Response {
-        let Asked { is_head, wanted, .. } = *asked;
+        let Asked { is_head, choice, takes_plain, .. } = *asked;
         if !may_change(&response) {
             return self.unchanged(response, asked);
         }
@@ -156,22 +156,20 @@ impl Compress {
         if length == Some(0) && !is_head {
             return response;
         }
-        if wanted.takes_plain && !self.is_wanted(&response, length) {
+        if takes_plain && !self.is_wanted(&response, length) {
             return response;
         }
         add_vary(&mut response, "accept-encoding");
-        let coding = match wanted {
-            Wanted { prefers_plain: true, .. } | Wanted { coding: None, takes_plain: true, .. } => {
-                return response;
-            }
-            Wanted { coding: None, takes_plain: false, .. } => return not_acceptable(),
-            Wanted { coding: Some(coding), .. } => coding,
+        let coding = match choice {
+            Choice::Plain => return response,
+            Choice::Neither => return not_acceptable(),
+            Choice::Coded(coding) => coding,
         };
         let slot = match (is_head, length) {
             (true, _) => None,
             (false, Some(length)) if length <= AT_ONCE_BYTES_MAX => None,
             (false, _) => match self.encoders.enter(self.encoders_max) {
-                None if wanted.takes_plain => return response,
+                None if takes_plain => return response,
                 None => return no_encoder(),
                 slot => slot,
             },
@@ -195,7 +193,9 @@ impl Compress {
 /// What a request says of the coding of its response.
 struct Asked {
     is_head: bool,
-    wanted: Wanted,
+    choice: Choice<ContentCoding>,
+    /// Whether it takes content as it is.
+    takes_plain: bool,
     /// The lines of If-None-Match.
     held: Vec<Vec<u8>>,
 }
@@ -206,7 +206,7 @@ impl Asked {
         let tags = self.held.iter().flat_map(|line| Tags(line)).filter(|tag| tag.opaque == etag);
         let (weak, strong): (Vec<_>, Vec<_>) = tags.partition(|tag| tag.is_weak);
         // A cache may hold both; it is told of the one that it would get.
-        let is_encoded = self.wanted.coding.is_some() && !self.wanted.prefers_plain;
+        let is_encoded = matches!(self.choice, Choice::Coded(_));
         !weak.is_empty() && (strong.is_empty() || is_encoded)
     }
 }
@@ -314,10 +314,14 @@ impl<M: Mode> Middleware<M> for Compress {
         if request.method() == Method::CONNECT {
             return next.answer(request);
         }
-        let held = request.fields().all("if-none-match").map(<[u8]>::to_vec);
+        let fields = request.fields();
+        let accepted = AcceptEncoding::of(fields);
+        let offered = self.codings.iter().map(|coding| (*coding, coding.as_str()));
+        let held = fields.all("if-none-match").map(<[u8]>::to_vec);
         let asked = Asked {
             is_head: request.method() == Method::HEAD,
-            wanted: wanted(request.fields(), &self.codings),
+            choice: accepted.choose(offered),
+            takes_plain: accepted.takes_plain(),
             held: held.collect(),
         };
         let compress = self.clone();

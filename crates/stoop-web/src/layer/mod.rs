@@ -3,8 +3,6 @@
 #[cfg(feature = "auth")]
 mod auth;
 #[cfg(feature = "compression")]
-mod coding;
-#[cfg(feature = "compression")]
 mod compress;
 mod cors;
 #[cfg(feature = "compression")]

@@ -71,6 +71,7 @@ async fn content_comes_in_the_coding_that_the_client_wants() {
     let client = router(Compress::new());
     for (accepted, coding) in [
         ("gzip", Some(ContentCoding::Gzip)),
+        ("x-gzip", Some(ContentCoding::Gzip)),
         ("br", Some(ContentCoding::Brotli)),
         ("zstd", Some(ContentCoding::Zstd)),
         ("gzip, deflate, br, zstd", Some(ContentCoding::Zstd)),
