@@ -31,13 +31,15 @@ const ENCODERS_MAX: usize = 64;
 /// order where it does not care.
 ///
 /// Encoded are texts, JSON, XML, scripts and what else gets smaller, of 1 KiB or more, or of unknown length; not what has a
-/// Content-Encoding, a Content-Range or a digest, and not where Cache-Control says `no-transform`. A strong ETag
+/// Content-Encoding, a Content-Range or a digest, not where Cache-Control says `no-transform`, and not streams of events
+/// ([`Sse`](crate::Sse)), each of which would hold an encoder for as long as its reader stays, unless [`types`](Self::types)
+/// names them. A strong ETag
 /// becomes a weak one: what answers If-None-Match has to compare weakly (RFC 9110 §13.1.2), as
 /// [`Files`](crate::Files) does. A 304 has the ETag that the client holds, and it and a 206 vary as the whole response
 /// does. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A client that takes
 /// neither a coding nor none (`identity;q=0`) is answered 406.
 ///
-/// What is longer than 32 KiB, or of unknown length, is encoded as it is sent, which holds memory for as long as the client
+/// What is longer than 32 KiB, or not in memory, is encoded as it is sent, which holds memory for as long as the client
 /// takes to read it: 0.5 MiB for gzip, 1.5 for zstd, 2 for Brotli. Of these there are 64 at a time
 /// ([`encoders_max`](Self::encoders_max)), and what comes beyond them goes out as it is. Each encodes 64 KiB at most before other
 /// connections have their turn.
@@ -101,7 +103,7 @@ impl Compress {
     /// beyond them is sent as it is, or answered 503 with `Retry-After: 1` where the client takes it only encoded; both are
     /// counted in [`not_encoded`](Self::not_encoded). Clones of this value share the count. Its memory is that of
     /// the encoders, of which a slow client holds one for each response that it does not take; 0 is for content
-    /// of up to 32 KiB alone.
+    /// of up to 32 KiB in memory alone.
     ///
     /// ```
     /// use stoop_web::{Compress, Router, get};
@@ -165,29 +167,44 @@ impl Compress {
             Choice::Neither => return not_acceptable(),
             Choice::Coded(coding) => coding,
         };
-        let slot = match (is_head, length) {
-            (true, _) => None,
-            (false, Some(length)) if length <= AT_ONCE_BYTES_MAX => None,
-            (false, _) => match self.encoders.enter(self.encoders_max) {
+        let encoded = match is_head {
+            // The length that it would have is not known.
+            true => Some(Body::stream(Unsized { inner: Body::empty(), slot: None })),
+            false => encoded_at_once(&mut response, length, coding),
+        };
+        let body = match encoded {
+            Some(body) => body,
+            None => match self.encoders.enter(self.encoders_max) {
+                slot @ Some(_) => {
+                    let inner = std::mem::take(response.body_mut());
+                    Body::stream(Unsized { inner, slot }).encoded(coding)
+                }
                 None if takes_plain => return response,
                 None => return no_encoder(),
-                slot => slot,
             },
         };
+        *response.body_mut() = body;
         weaken_etag(&mut response);
         let fields = response.fields_mut();
         fields.remove("content-length");
         fields.remove("accept-ranges");
         let _ = fields.set("content-encoding", coding.as_str().as_bytes());
-        let body = std::mem::take(response.body_mut());
-        *response.body_mut() = match (is_head, slot) {
-            // The length that it would have is not known.
-            (true, _) => Body::stream(Unsized { inner: Body::empty(), slot: None }),
-            (false, None) => body.encoded(coding),
-            (false, slot) => Body::stream(Unsized { inner: body, slot }).encoded(coding),
-        };
         response
     }
+}
+
+/// The content encoded, if it is short and in memory.
+fn encoded_at_once(
+    response: &mut Response,
+    length: Option<u64>,
+    coding: ContentCoding,
+) -> Option<Body> {
+    if length.is_none_or(|length| length > AT_ONCE_BYTES_MAX) || response.is_streamed() {
+        return None;
+    }
+    let encoded = response.body_mut().try_clone()?.encoded(coding);
+    // What is read from a file is encoded as it is sent, and then its length is not known.
+    encoded.len().is_some().then_some(encoded)
 }
 
 /// What a request says of the coding of its response.
@@ -275,11 +292,12 @@ fn weaken_etag(response: &mut Response) {
     let _ = response.fields_mut().set("etag", &weak);
 }
 
-/// The types that coding makes smaller. Images, sound, video, archives and most fonts are compressed already.
+/// The types that coding makes smaller. Images, sound, video, archives and most fonts are compressed already, and a stream of
+/// events has no end.
 fn gets_smaller(media_type: &str) -> bool {
     let Some((main, sub)) = media_type.split_once('/') else { return false };
     match main {
-        "text" => true,
+        "text" => sub != "event-stream",
         "application" => {
             let known = [
                 "javascript",

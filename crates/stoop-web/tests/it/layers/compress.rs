@@ -44,6 +44,7 @@ fn routes(compress: Compress) -> Router {
         .route("/floor", get(|| "x".repeat(1024)))
         .route("/empty", get(|| ""))
         .route("/image", with("content-type", "image/png"))
+        .route("/events", with("content-type", "text/event-stream"))
         .route("/svg", with("content-type", "image/svg+xml; charset=utf-8"))
         .route("/coded", with("content-encoding", "gzip"))
         .route("/range", with("content-range", "bytes 0-1/2"))
@@ -103,6 +104,7 @@ async fn what_is_small_coded_or_a_part_stays_as_it_is() {
         ("/floor", "br", true),
         ("/empty", "", false),
         ("/image", "", false),
+        ("/events", "", false),
         ("/svg", "br", true),
         ("/coded", "gzip", false),
         ("/range", "", false),
@@ -201,7 +203,8 @@ async fn a_stream_is_sent_whenever_it_pauses() {
             ([("content-type", "text/event-stream")], Response::new(body))
         }
     };
-    let client = client(Router::new().route("/", get(stream)).layer(Compress::new()));
+    let compress = Compress::new().types(|of| of == "text/event-stream");
+    let client = client(Router::new().route("/", get(stream)).layer(compress));
     let (pieces, body) = Body::channel(1);
     sender.send(body).await.unwrap();
     let response = ask(&client, "GET", "/", "gzip").await;
@@ -251,5 +254,32 @@ async fn responses_beyond_the_encoders_go_out_as_they_are() {
         while compress.encoders() > 0 {
             tokio::task::yield_now().await;
         }
+    }
+}
+
+/// What is short and not in memory is encoded as it is sent too: a file that is not remembered, and a stream.
+#[cfg(feature = "files")]
+#[tokio::test]
+async fn what_is_short_and_not_in_memory_takes_an_encoder() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = stoop_web::Files::new(directory).unwrap().without_cache();
+    let streamed = || {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            let _ = sender.send(vec![b'x'; 20_000]).await;
+            let _ = sender.finish().await;
+        });
+        ([("content-type", "text/plain")], Response::new(Body::sized(20_000, body)))
+    };
+    for (max, coding) in [(0, ""), (1, "br")] {
+        let compress = Compress::new().encoders_max(max);
+        let router = Router::new().route("/streamed", get(streamed)).fallback(files.clone());
+        let client = client(router.layer(compress.clone()));
+        for target in ["/Cargo.toml", "/streamed"] {
+            let response = ask(&client, "GET", target, "br").await;
+            assert_eq!(field(&response, "content-encoding"), coding, "{target} {max}");
+            response.into_body().bytes(1 << 20).await.unwrap();
+        }
+        assert_eq!(compress.not_encoded(), if max == 0 { 2 } else { 0 });
     }
 }
