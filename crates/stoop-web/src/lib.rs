@@ -142,7 +142,7 @@
 //! | content once it is decoded | 16 MiB | 413 | [`Decompress::bytes_max`] |
 //! | responses encoded as they are sent, at a time | 64, of 2 MiB each | sent as it is | [`Compress::encoders_max`] |
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
-//! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
+//! | sessions in memory | as given | one makes room, first of those whose cookie has never come back | [`MemoryStore::new`] |
 //! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |
 //! | what is remembered of files, on each worker | 1,024 paths, 128 open files, 4 MiB, 1 s | others are forgotten | [`FileCache`] |
 //! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |

@@ -123,33 +123,32 @@ impl Settings {
 
     /// Keeps what has become of a session, and tells the client by which id.
     async fn keep(&self, session: &Session, response: Response) -> Result<Response, BoxError> {
-        let (id, record, is_changed, is_renewed, is_used) = {
+        let (id, changed, is_renewed, is_used) = {
             let state = session.state();
-            let (is_changed, is_renewed) = (state.is_changed, state.is_renewed);
-            (state.id.clone(), state.record.clone(), is_changed, is_renewed, state.is_used)
+            let changed = state.is_changed.then(|| state.record.clone());
+            (state.id.clone(), changed, state.is_renewed, state.is_used)
         };
         // What sets the cookie or takes it away has used the session.
         let response = if is_used { for_one_visitor(response) } else { response };
-        match id {
-            Some(id) if record.is_empty() && is_changed => {
+        match (id, changed) {
+            (None, None) => Ok(response),
+            // A request that changes nothing must not undo what another one changes meanwhile.
+            (Some(id), None) => {
+                self.store.touch(&id, self.lifetime).await?;
+                Ok(response)
+            }
+            (None, Some(record)) if record.is_empty() => Ok(response),
+            (Some(id), Some(record)) if record.is_empty() => {
                 self.store.delete(&id).await?;
                 let removal = self.cookie(&id).max_age(Duration::ZERO);
                 Ok(removal.set_on(response))
             }
-            // A request that changes nothing must not undo what another one changes meanwhile.
-            Some(id) if !is_changed => {
-                self.store.touch(&id, self.lifetime).await?;
+            // Another request may have ended the session, or given it another id: it stays ended.
+            (Some(id), Some(record)) if !is_renewed => {
+                self.store.update(&id, record, self.lifetime).await?;
                 Ok(response)
             }
-            Some(id) if !is_renewed => {
-                // Another request may have ended the session, or given it another id: it stays ended.
-                if self.store.load(&id).await?.is_some() {
-                    self.store.save(&id, record, self.lifetime).await?;
-                }
-                Ok(response)
-            }
-            None if record.is_empty() => Ok(response),
-            before => {
+            (before, Some(record)) => {
                 if let Some(before) = before {
                     self.store.delete(&before).await?;
                 }
