@@ -27,8 +27,8 @@ const BYTES_MAX: usize = 16 * 1024;
 /// the store does not know is none: the session begins with a new one.
 ///
 /// A response whose handler has used the session is this visitor's: it varies by `Cookie`, and is `private`, so that no
-/// shared cache gives its content or its cookie to others (RFC 9111 §7.3). A handler that sets a Cache-Control of its own has
-/// the choice, and says by `public` that it wants the contrary.
+/// shared cache gives its content or its cookie to others (RFC 9111 §7.3). To a Cache-Control of the handler's own `private`
+/// is added, unless that says `no-store`, or by `public` or `s-maxage` that it wants the contrary.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -173,11 +173,20 @@ impl Settings {
 /// Keeps a response from what shared caches would give to others.
 fn for_one_visitor(mut response: Response) -> Response {
     add_vary(&mut response, "cookie");
-    if !response.fields().contains("cache-control") {
+    if !response.fields().all("cache-control").any(rules_shared_caches) {
         // Both are a field's name and value.
         let _ = response.fields_mut().push("cache-control", b"private");
     }
     response
+}
+
+/// Whether a Cache-Control says itself what shared caches may do (RFC 9111 §5.2.2).
+fn rules_shared_caches(value: &[u8]) -> bool {
+    value.split(|byte| *byte == b',').any(|directive| {
+        let name = directive.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
+        let is = |of: &str| name.eq_ignore_ascii_case(of.as_bytes());
+        ["public", "private", "no-store", "s-maxage"].into_iter().any(is)
+    })
 }
 
 fn failed(_: BoxError) -> Response {
