@@ -89,7 +89,8 @@ impl Sessions {
         self
     }
 
-    /// The cookie's name: `session` by default.
+    /// The cookie's name: `session` by default. Browsers let no other host below the same domain set one whose name begins
+    /// with `__Host-`, such as `__Host-session` (RFC 6265bis §4.1.3.2).
     pub fn name(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.name = name.into())
     }

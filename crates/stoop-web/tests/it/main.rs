@@ -14,6 +14,8 @@ mod layers;
 mod proxies;
 mod routing;
 #[cfg(feature = "sessions")]
+mod session_tokens;
+#[cfg(feature = "sessions")]
 mod sessions;
 mod sight;
 mod spellings;
