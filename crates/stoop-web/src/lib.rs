@@ -175,6 +175,7 @@ mod extract;
 mod files;
 mod forwarded;
 pub mod guide;
+mod json_text;
 mod late;
 mod layer;
 mod limit;

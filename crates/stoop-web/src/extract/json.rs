@@ -6,7 +6,8 @@ use stoop::{Request, StatusCode};
 use crate::extract::argument::FromContent;
 use crate::extract::content::{media_type, read, wrong_type};
 use crate::extract::json_problems::{further, shown};
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 use crate::respond::Json;
 
 impl<T: DeserializeOwned + Send + 'static> FromContent for Json<T> {

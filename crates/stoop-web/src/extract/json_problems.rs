@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use crate::extract::rejection::{Place, Problem};
+use crate::extract::problem::{Place, Problem};
 
 /// Content of more bytes is not looked at again: it is read as often as there are values to try.
 const BYTES_MAX: usize = 16 * 1024;
