@@ -133,26 +133,28 @@ impl Cors {
         }
     }
 
-    /// What both a preflight and another answer have.
-    fn permit(&self, response: &mut Response, origin: Option<&str>) {
+    /// What both a preflight and another answer have; whether the origin may read it.
+    fn permit(&self, response: &mut Response, origin: Option<&str>) -> bool {
         if matches!(self.origins, Origins::Any) {
             // Without Origin too, so that a cache has one answer for all.
-            return set(response, "access-control-allow-origin", "*");
+            set(response, "access-control-allow-origin", "*");
+            return true;
         }
         add_vary(response, "origin");
-        let Some(origin) = origin.filter(|origin| self.allows(origin)) else { return };
+        let Some(origin) = origin.filter(|origin| self.allows(origin)) else { return false };
         set(response, "access-control-allow-origin", origin);
         if self.has_credentials {
             set(response, "access-control-allow-credentials", "true");
         }
+        true
     }
 
     fn preflight(&self, request: &Request, origin: Option<&str>, method: &str) -> Response {
         let mut response = Response::from_status(StatusCode::NO_CONTENT);
-        self.permit(&mut response, origin);
+        let is_permitted = self.permit(&mut response, origin);
         add_vary(&mut response, "access-control-request-method");
         add_vary(&mut response, "access-control-request-headers");
-        if !origin.is_some_and(|origin| self.allows(origin)) {
+        if !is_permitted {
             return response;
         }
         // With credentials a `*` is a name like others: so what is asked for is named.
@@ -201,8 +203,7 @@ impl<M: Mode> Middleware<M> for Cors {
         }
         let (cors, origin) = (self.clone(), origin.map(str::to_owned));
         map::<M>(next.answer(request), move |mut response| {
-            cors.permit(&mut response, origin.as_deref());
-            if !cors.exposed.is_empty() && origin.is_some_and(|origin| cors.allows(&origin)) {
+            if cors.permit(&mut response, origin.as_deref()) && !cors.exposed.is_empty() {
                 set(&mut response, "access-control-expose-headers", &cors.exposed);
             }
             response

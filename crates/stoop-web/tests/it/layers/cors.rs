@@ -92,7 +92,7 @@ async fn other_requests_are_answered_and_readable_by_the_origin() {
 
 #[tokio::test]
 async fn all_origins_are_a_star_which_does_not_vary() {
-    let client = router(Cors::any_origin().any_method().any_header());
+    let client = router(Cors::any_origin().any_method().any_header().expose(["x-c"]));
     let asked = [
         ("origin", "https://x.test"),
         ("access-control-request-method", "REPORT"),
@@ -107,6 +107,8 @@ async fn all_origins_are_a_star_which_does_not_vary() {
         (field(&response, "vary"), field(&response, "access-control-allow-origin")),
         ("", "*")
     );
+    // A cache may give that answer to a page.
+    assert_eq!(field(&response, "access-control-expose-headers"), "x-c");
 }
 
 #[test]
