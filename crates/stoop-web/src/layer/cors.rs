@@ -17,6 +17,10 @@ use crate::route::mode::{Mode, map};
 /// how a browser learns of it. All other requests are answered as without this, by the handler, also where
 /// the browser will not let the page read it: CORS is no protection against requests.
 ///
+/// It belongs around [`BasicAuth`](crate::BasicAuth) and [`BearerAuth`](crate::BearerAuth), and so is added before them: a preflight
+/// has no credentials, and a 401 without these fields cannot be read. `Authorization` is a field that has to be
+/// [named](Self::headers).
+///
 /// ```
 /// use std::time::Duration;
 /// use stoop::Method;
