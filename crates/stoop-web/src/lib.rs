@@ -139,6 +139,7 @@
 //! | time until the response's head | none but the server's | 503 | [`Router::time_limit`], [`Route::time_limit`] |
 //! | names of a query or form | 1,000 | 400 | |
 //! | parts of a form with files, the fields of each | 1,000, 8 KiB | 413, 400 | |
+//! | what an answer tells of wrong arguments | 32 problems, 256 bytes of a name, 1 KiB of a detail | left out | |
 //! | content once it is decoded | 16 MiB | 413 | [`Decompress::bytes_max`] |
 //! | responses encoded as they are sent, at a time | 64, of 2 MiB each | sent as it is | [`Compress::encoders_max`] |
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
