@@ -55,7 +55,7 @@ const ENCODERS_MAX: usize = 64;
 /// ```
 #[derive(Clone)]
 pub struct Compress {
-    codings: Vec<ContentCoding>,
+    codings: Arc<[ContentCoding]>,
     bytes_min: u64,
     types: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     encoders_max: usize,
@@ -71,9 +71,9 @@ impl Default for Compress {
 impl Compress {
     /// With the defaults.
     pub fn new() -> Self {
-        let codings = vec![ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
+        let codings = [ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
         Self {
-            codings,
+            codings: Arc::new(codings),
             bytes_min: BYTES_MIN,
             types: Arc::new(gets_smaller),
             encoders_max: ENCODERS_MAX,
