@@ -169,6 +169,16 @@ async fn a_session_that_would_be_too_large_stays_as_it_was() {
 
 #[tokio::test]
 async fn what_one_request_ends_or_changes_another_does_not_bring_back() {
+    for sessions in [
+        Sessions::new(MemoryStore::new(10)),
+        // It loads and saves where the other does both at once.
+        Sessions::new(Failing(Arc::default(), MemoryStore::new(10))),
+    ] {
+        ends_and_changes(sessions).await;
+    }
+}
+
+async fn ends_and_changes(sessions: Sessions) {
     let begun = Arc::new(tokio::sync::Semaphore::new(0));
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let (begins, held) = (begun.clone(), gate.clone());
@@ -187,11 +197,16 @@ async fn what_one_request_ends_or_changes_another_does_not_bring_back() {
         .route("/", get(read))
         .route("/begin", post(|session: Session| session.insert("user", "guest")))
         .route("/set", post(|session: Session| session.insert("user", "ada")))
+        .route("/keep", post(async |session: Session| session.remove("none")))
         .route("/out", post(async |session: Session| session.end()))
         .route("/slow", get(slow));
-    let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
+    let client = client(router.layer(sessions));
     let visitor = cookie(&send(&client, "POST", "/begin", "").await);
-    for (slow, meanwhile, user) in [("/slow", "/set", "ada"), ("/slow?user=eve", "/out", "")] {
+    for (slow, meanwhile, user) in [
+        ("/slow", "/set", "ada"),
+        ("/slow?user=eve", "/keep", "eve"),
+        ("/slow?user=eve", "/out", ""),
+    ] {
         let (other, sent) = (client.clone(), visitor.clone());
         let request = tokio::spawn(async move { send(&other, "GET", slow, &sent).await });
         begun.acquire().await.unwrap().forget();
