@@ -168,6 +168,7 @@ mod blocking;
 mod coding;
 #[cfg(feature = "cookies")]
 mod cookies;
+mod date;
 #[cfg(any(feature = "compression", feature = "files"))]
 mod etag;
 mod exchange;

@@ -12,6 +12,7 @@ use stoop::{Request, Response};
 use super::path::is_hidden;
 use super::representation::{add, at};
 use crate::accept::preferred;
+use crate::date::rfc3339;
 use crate::json_text::put_json;
 
 /// What stays as it is in a path (RFC 3986 §2.3).
@@ -198,18 +199,8 @@ fn escaped(text: &str) -> String {
 
 /// `1994-11-06T08:49:37Z` (RFC 3339); `None` before 1970 and for times to come.
 fn changed(entry: &DirectoryEntry) -> Option<String> {
-    let since = entry.modified?.duration_since(UNIX_EPOCH).ok()?;
-    let time = at(since.as_secs());
-    if time > SystemTime::now() {
-        return None;
-    }
-    // Sun, 06 Nov 1994 08:49:37 GMT
-    let date = httpdate::fmt_http_date(time);
-    let mut parts = date.split_ascii_whitespace().skip(1);
-    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
-    let months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let month = months.find(month)? / 3 + 1;
-    Some(format!("{year}-{month:02}-{day}T{}Z", parts.next()?))
+    let since = entry.modified?.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    (at(since) <= SystemTime::now()).then(|| format!("{}Z", rfc3339(since)))
 }
 
 /// A size for people: `17 B`, `1.5 KiB`.
