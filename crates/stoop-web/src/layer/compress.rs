@@ -1,17 +1,14 @@
 //! [`Compress`]: encodes responses in a content coding that the client accepts.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use http_body::Frame;
 use stoop::body::ContentCoding;
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
 use crate::coding::{AcceptEncoding, Choice};
 use crate::etag::Tags;
-use crate::layer::encoders::{EncoderSlot, Encoders};
+use crate::layer::compressible::{gets_smaller, may_change, may_vary, media_type};
+use crate::layer::encoders::{Encoders, Unsized};
 use crate::layer::vary::add_vary;
 use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
@@ -33,10 +30,9 @@ const ENCODERS_MAX: usize = 64;
 /// Encoded are texts, JSON, XML, scripts and what else gets smaller, of 1 KiB or more, or of unknown length; not what has a
 /// Content-Encoding, a Content-Range or a digest, not where Cache-Control says `no-transform`, and not streams of events
 /// ([`Sse`](crate::Sse)), each of which would hold an encoder for as long as its reader stays, unless [`types`](Self::types)
-/// names them. A strong ETag
-/// becomes a weak one: what answers If-None-Match has to compare weakly (RFC 9110 §13.1.2), as
+/// names them. A strong ETag becomes a weak one: what answers If-None-Match has to compare weakly (RFC 9110 §13.1.2), as
 /// [`Files`](crate::Files) does. A 304 has the ETag that the client holds, and it and a 206 vary as the whole response
-/// does. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A client that takes
+/// does. What was encoded of a stream is sent whenever it pauses, so that nothing is held up. A client that takes
 /// neither a coding nor none (`identity;q=0`) is answered 406.
 ///
 /// What is longer than 32 KiB, or not in memory, is encoded as it is sent, which holds memory for as long as the client
@@ -228,44 +224,6 @@ impl Asked {
     }
 }
 
-/// Whether another request could have had the content of a response without content, or of one with a part of it, in a
-/// coding (RFC 9110 §15.3.7, §15.4.5).
-fn may_vary(response: &Response) -> bool {
-    let is_of_whole =
-        matches!(response.status(), StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED);
-    let fields = response.fields();
-    is_of_whole
-        && !AS_IT_IS.iter().any(|name| fields.contains(name))
-        && !fields.lists("cache-control", "no-transform")
-}
-
-/// What says that content must not be encoded, besides a Content-Range.
-const AS_IT_IS: [&str; 4] = ["content-encoding", "content-digest", "repr-digest", "digest"];
-
-/// Whether the content may be changed at all.
-fn may_change(response: &Response) -> bool {
-    let status = response.status();
-    let has_content = !matches!(
-        status,
-        StatusCode::NO_CONTENT
-            | StatusCode::RESET_CONTENT
-            | StatusCode::PARTIAL_CONTENT
-            | StatusCode::NOT_MODIFIED
-    ) && !status.is_informational();
-    let fields = response.fields();
-    has_content
-        && !fields.contains("content-range")
-        && !AS_IT_IS.iter().any(|name| fields.contains(name))
-        && !fields.lists("cache-control", "no-transform")
-}
-
-/// The media type of a response in lower case, without parameters; empty if it has none.
-fn media_type(response: &Response) -> String {
-    let media_type = response.field("content-type").unwrap_or_default();
-    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
-    String::from_utf8_lossy(media_type.trim_ascii()).to_ascii_lowercase()
-}
-
 /// 406, with Vary, because another client is answered otherwise.
 fn not_acceptable() -> Response {
     let why = "406 Not Acceptable: there is this content in zstd, br, gzip and as it is\n";
@@ -292,41 +250,6 @@ fn weaken_etag(response: &mut Response) {
     let _ = response.fields_mut().set("etag", &weak);
 }
 
-/// The types that coding makes smaller. Images, sound, video, archives and most fonts are compressed already, and a stream of
-/// events has no end.
-fn gets_smaller(media_type: &str) -> bool {
-    let Some((main, sub)) = media_type.split_once('/') else { return false };
-    match main {
-        "text" => sub != "event-stream",
-        "application" => {
-            let known = [
-                "javascript",
-                "json",
-                "ld+json",
-                "manifest+json",
-                "rtf",
-                "wasm",
-                "x-javascript",
-                "x-ndjson",
-                "jsonl",
-                "xml",
-                "yaml",
-                "graphql",
-                "toml",
-                "vnd.ms-fontobject",
-            ];
-            known.contains(&sub)
-                || sub.ends_with("+json")
-                || sub.ends_with("+xml")
-                || sub.ends_with("+text")
-        }
-        "image" => matches!(sub, "svg+xml" | "bmp" | "x-icon" | "vnd.microsoft.icon"),
-        "font" => matches!(sub, "ttf" | "otf" | "collection"),
-        "model" => true,
-        _ => false,
-    }
-}
-
 impl<M: Mode> Middleware<M> for Compress {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         if request.method() == Method::CONNECT {
@@ -344,27 +267,5 @@ impl<M: Mode> Middleware<M> for Compress {
         };
         let compress = self.clone();
         map::<M>(next.answer(request), move |response| compress.encode(response, &asked))
-    }
-}
-
-/// Content whose length is not known, and which may count as encoded until it ends.
-struct Unsized {
-    inner: Body,
-    slot: Option<EncoderSlot>,
-}
-
-impl http_body::Body for Unsized {
-    type Data = Bytes;
-    type Error = stoop::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, stoop::Error>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
-        if frame.is_none() {
-            self.slot = None;
-        }
-        Poll::Ready(frame)
     }
 }

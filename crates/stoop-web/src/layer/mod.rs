@@ -4,6 +4,8 @@
 mod auth;
 #[cfg(feature = "compression")]
 mod compress;
+#[cfg(feature = "compression")]
+mod compressible;
 mod cors;
 #[cfg(feature = "compression")]
 mod decompress;
