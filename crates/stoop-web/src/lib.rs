@@ -139,10 +139,11 @@
 //! | time until the response's head | none but the server's | 503 | [`Router::time_limit`], [`Route::time_limit`] |
 //! | names of a query or form | 1,000 | 400 | |
 //! | parts of a form with files, the fields of each | 1,000, 8 KiB | 413, 400 | |
+//! | what an answer tells of wrong arguments | 32 problems, 256 bytes of a name, 1 KiB of a detail | left out | |
 //! | content once it is decoded | 16 MiB | 413 | [`Decompress::bytes_max`] |
 //! | responses encoded as they are sent, at a time | 64, of 2 MiB each | sent as it is | [`Compress::encoders_max`] |
 //! | values of a session | 16 KiB | an error of the handler | [`Sessions::bytes_max`] |
-//! | sessions in memory | as given | the first to expire makes room | [`MemoryStore::new`] |
+//! | sessions in memory | as given | one makes room, first of those whose cookie has never come back | [`MemoryStore::new`] |
 //! | functions that wait for a thread | as given | 503 with Retry-After | [`BlockingPool::new`] |
 //! | what is remembered of files, on each worker | 1,024 paths, 128 open files, 4 MiB, 1 s | others are forgotten | [`FileCache`] |
 //! | ranges of a request for a file | 64, 8 out of order, 2 that overlap | 416 | |
@@ -163,8 +164,11 @@
 mod accept;
 mod access_log;
 mod blocking;
+#[cfg(any(feature = "compression", feature = "files"))]
+mod coding;
 #[cfg(feature = "cookies")]
 mod cookies;
+mod date;
 #[cfg(any(feature = "compression", feature = "files"))]
 mod etag;
 mod exchange;
@@ -173,6 +177,7 @@ mod extract;
 mod files;
 mod forwarded;
 pub mod guide;
+mod json_text;
 mod late;
 mod layer;
 mod limit;

@@ -7,20 +7,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Parts: as many threads write at the same time without waiting. More cores than that are rare, and share.
 pub(crate) const SHARDS: usize = 16;
 
-static NEXT: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static INDEX: Cell<usize> = const { Cell::new(usize::MAX) };
+/// A number that this thread alone has.
+pub(crate) fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == usize::MAX {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    })
 }
 
 /// The index of this thread's part.
 pub(crate) fn shard_index() -> usize {
-    INDEX.with(|index| {
-        if index.get() == usize::MAX {
-            index.set(NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS);
-        }
-        index.get()
-    })
+    thread_number() % SHARDS
 }
 
 /// A value for each part. The locks are held for a moment, by one thread and the one that reads all of them.

@@ -15,6 +15,10 @@ use crate::streams;
 /// How long a browser may keep the answer to a preflight.
 const CORS_MAX_AGE: Duration = Duration::from_secs(3_600);
 
+/// Fields that scripts of other origins may read besides those that any may (Fetch standard, §2.2.2): of parts, and of whether a
+/// file has changed.
+const CORS_EXPOSED: [&str; 3] = ["accept-ranges", "content-range", "etag"];
+
 /// How many entries of a directory are listed.
 const LISTED_MAX: usize = 10_000;
 
@@ -47,7 +51,10 @@ pub(super) fn app(settings: &Settings, sight: &Sight) -> Result<Built, CommandFa
         router = router.layer(sight.clone());
     }
     if settings.cors {
-        router = router.layer(Cors::any_origin().max_age(CORS_MAX_AGE));
+        let cors = Cors::any_origin().expose(CORS_EXPOSED).max_age(CORS_MAX_AGE);
+        // A script may send what it is let in by, if it has it.
+        let allowed = auth.as_ref().map(|_| "authorization");
+        router = router.layer(cors.headers(allowed));
     }
     if let Some(auth) = auth {
         router = router.layer(auth);

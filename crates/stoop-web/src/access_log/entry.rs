@@ -190,7 +190,7 @@ impl LogEntry {
     }
 
     /// The status that was sent, or else that of the handler's response; `None` if its handler was dropped before it
-    /// answered, because the client had left. A handler that panicked has 500, and one that took longer than the
+    /// answered, because the client had left, or the server's [limit](stoop::ServerTime::handler) had passed. A handler that panicked has 500, and one that took longer than the
     /// router's [limit](crate::Router::time_limit) 503.
     pub fn status(&self) -> Option<StatusCode> {
         self.status

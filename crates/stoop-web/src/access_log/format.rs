@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::clock::{put_common, put_rfc3339};
 use super::digits::{put_address, put_ip, put_millis, put_number};
 use super::entry::LogEntry;
-use super::escape::{put_apache, put_json};
+use super::escape::put_apache;
+use crate::json_text::put_json;
 
 /// The status of a line for an exchange that had none because the client left: nginx's. The formats have no word for
 /// none that all their readers understand.

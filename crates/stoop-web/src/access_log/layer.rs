@@ -32,9 +32,12 @@ use crate::route::mode::Mode;
 /// the proxy's. [`BasicAuth`](crate::BasicAuth) and [`BearerAuth`](crate::BearerAuth) belong after it: what they refuse is
 /// logged too, and the user whom they let in is in the line.
 ///
+/// What the server answers itself has no line, because no handler is called for it: what is malformed, too large or too slow,
+/// and what it sheds. [`Server::observe`](stoop::Server::observe) tells of these.
+///
 /// What clients sent is escaped as Apache does it. A client that left before it was answered has status 499 in the first
 /// two, as nginx has it; one whose handler panicked has 500, and one whose handler took longer than the router allows 503,
-/// which is what was answered then.
+/// which is what was answered then. What the server's own limit for handlers ends has 499 too.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

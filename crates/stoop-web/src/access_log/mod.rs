@@ -11,7 +11,7 @@ mod format;
 mod layer;
 mod writer;
 
+pub(crate) use crate::json_text::put_json;
 pub use entry::LogEntry;
-pub(crate) use escape::put_json;
 pub use layer::AccessLog;
 pub use writer::LogHandle;

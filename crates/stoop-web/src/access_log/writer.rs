@@ -4,6 +4,7 @@
 //! one, so that nothing that a core waits for happens under a lock.
 
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -88,10 +89,10 @@ impl LogShared {
         let max = self.queue_bytes_max.load(Ordering::Relaxed);
         let mut queue = self.queues.mine();
         let len = queue.lines.len();
-        if len < max {
-            self.format.put(&entry, &mut queue.lines);
-        }
-        if queue.lines.len() > max || queue.lines.len() == len {
+        // A format of the caller's may panic, and what it has written of its line is no beginning of another.
+        let put = || self.format.put(&entry, &mut queue.lines);
+        let is_put = len < max && catch_unwind(AssertUnwindSafe(put)).is_ok();
+        if !is_put || queue.lines.len() > max {
             queue.lines.truncate(len);
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -131,7 +132,11 @@ impl LogShared {
             };
             // What was queued before the writer was replaced goes to the old one.
             let next = self.replacement().take();
-            self.write_all(&mut writer, &mut lines);
+            let write = || self.write_all(&mut writer, &mut lines);
+            if catch_unwind(AssertUnwindSafe(write)).is_err() {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                lines.clear();
+            }
             if let Some(next) = next {
                 writer = next;
             }
@@ -199,7 +204,8 @@ pub struct LogHandle(pub(super) Arc<LogOwner>);
 
 impl LogHandle {
     /// Writes to `writer` from now on: after logrotate has renamed the file, open it again and give it here. Lines that
-    /// were queued before may go to either; each goes to one, whole. The old writer is flushed and dropped.
+    /// were queued before may go to either; each goes to one, whole. The old writer is flushed and dropped, which is waited
+    /// for: it blocks as [`flush`](Self::flush) does.
     pub fn replace(&self, writer: impl Write + Send + 'static) {
         *self.0.shared.replacement() = Some(Box::new(writer));
         self.flush();
@@ -223,12 +229,12 @@ impl LogHandle {
         }
     }
 
-    /// How many lines were dropped because the queue was full.
+    /// How many lines were dropped because the queue was full, or the function that writes them has panicked.
     pub fn dropped_lines(&self) -> u64 {
         self.0.shared.dropped.load(Ordering::Relaxed)
     }
 
-    /// How often the writer has failed; what it was to write is lost then.
+    /// How often the writer has failed, or panicked; what it was to write is lost then.
     pub fn write_failures(&self) -> u64 {
         self.0.shared.failures.load(Ordering::Relaxed)
     }

@@ -48,7 +48,8 @@ pub enum SameSite {
 }
 
 impl Cookie {
-    /// A cookie. What no cookie can have in its value is percent-encoded, and decoded when it is read again.
+    /// A cookie. What no cookie can have in its value is percent-encoded, and decoded when it is read again. Browsers pass over
+    /// one whose name and value have more than 4,096 bytes (RFC 6265bis §5.7).
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -7,7 +7,8 @@ use std::future::Future;
 use percent_encoding::percent_decode_str;
 use stoop::{Body, Request, StatusCode};
 
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 use crate::route::endpoint::Matched;
 use crate::route::slot::Match;
 use crate::route::states::Needs;

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use stoop::{Body, IntoResponse, Request, StatusCode};
 
 use crate::extract::argument::FromContent;
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 
 /// The content of a request, if it is at most that many bytes.
 pub(crate) async fn read(body: Body, max: u64) -> Result<Bytes, Rejection> {

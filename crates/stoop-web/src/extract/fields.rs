@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use stoop::{Method, StatusCode, Version};
 
 use crate::extract::argument::{FromHead, Head};
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 use crate::forwarded::ForwardedClient;
 
 /// A copy of the fields of a request. A function that takes the [`Request`](stoop::Request) reads them without a copy.

@@ -6,7 +6,8 @@ use stoop::{Request, StatusCode};
 use crate::extract::argument::FromContent;
 use crate::extract::content::{media_type, read, wrong_type};
 use crate::extract::json_problems::{further, shown};
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 use crate::respond::Json;
 
 impl<T: DeserializeOwned + Send + 'static> FromContent for Json<T> {
@@ -143,5 +144,34 @@ mod tests {
         assert!(all(&many).lines().count() <= 32);
         let large = format!("{{\"items\":[{}0]}}", "-1,".repeat(10_000));
         assert_eq!(all(&large).lines().count(), 1, "it would take long");
+    }
+
+    /// Each value that is wrong is read again with others in its place, and all that is in front of it too.
+    #[test]
+    fn content_is_read_again_as_often_as_it_is_small() {
+        use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+        use serde::Deserialize;
+
+        static READS: AtomicUsize = AtomicUsize::new(0);
+        fn counted<'de, D: serde::Deserializer<'de>>(value: D) -> Result<u8, D::Error> {
+            READS.fetch_add(1, Relaxed);
+            u8::deserialize(value)
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[expect(dead_code, reason = "it is never made")]
+        struct Order {
+            #[serde(deserialize_with = "counted")]
+            first: u8,
+            items: Vec<u8>,
+        }
+        for (items, reads) in [(20, 41..60), (300, 64..131), (5_000, 15..20)] {
+            let json = format!("{{\"first\":1,\"items\":[{}0]}}", "-1,".repeat(items));
+            assert!(json.len() < 16 * 1024);
+            READS.store(0, Relaxed);
+            let told = parse::<Order>(json.as_bytes()).unwrap_err().problems().len();
+            let read = READS.load(Relaxed);
+            assert!(reads.contains(&read) && told > 1, "{items}: {read} reads tell {told}");
+        }
     }
 }

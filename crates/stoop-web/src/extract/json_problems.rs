@@ -7,13 +7,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use crate::extract::rejection::{Place, Problem};
+use crate::extract::problem::{Place, Problem};
 
 /// Content of more bytes is not looked at again: it is read as often as there are values to try.
 const BYTES_MAX: usize = 16 * 1024;
 
-/// How often content is read again at most.
+/// How often content is read again at most, and how many bytes that may be: what is small is read often, and all of it takes a
+/// few milliseconds at most.
 const READS_MAX: usize = 128;
+const BYTES_READ_MAX: usize = 256 * 1024;
 
 /// Problems that are looked for: as many as an answer tells.
 const PROBLEMS_MAX: usize = 32;
@@ -40,7 +42,8 @@ pub(super) fn further<T: DeserializeOwned>(bytes: &[u8], first: &Problem) -> Vec
         return Vec::new();
     }
     let Ok(value) = serde_json::from_slice(bytes) else { return Vec::new() };
-    let mut reader = Reader { value, reads: 0, read: Failure::of::<T> };
+    let reads_left = (BYTES_READ_MAX / bytes.len().max(1)).min(READS_MAX);
+    let mut reader = Reader { value, reads_left, read: Failure::of::<T> };
     let (mut problems, mut replaced) = (Vec::new(), Vec::<Vec<Step>>::new());
     let mut found = reader.read();
     while let Some(failure) = found {
@@ -108,13 +111,14 @@ fn named(detail: &str, begin: &str) -> Option<String> {
 /// A value that is read again and again.
 struct Reader {
     value: Value,
-    reads: usize,
+    reads_left: usize,
     read: fn(&Value) -> Option<Failure>,
 }
 
 impl Reader {
+    /// What is wrong; none is told where nothing is, and where it was read often enough.
     fn read(&mut self) -> Option<Failure> {
-        self.reads += 1;
+        self.reads_left = self.reads_left.checked_sub(1)?;
         (self.read)(&self.value)
     }
 
@@ -122,7 +126,7 @@ impl Reader {
     fn replace(&mut self, failure: &Failure, steps: &[Step]) -> Option<Option<Failure>> {
         if failure.detail.starts_with("unknown field `") {
             remove(&mut self.value, steps)?;
-            return (self.reads < READS_MAX).then(|| self.read());
+            return Some(self.read());
         }
         let mut candidates = vec![
             Value::Bool(false),
@@ -134,9 +138,6 @@ impl Reader {
         ];
         candidates.extend(variant(&failure.detail));
         while let Some(candidate) = candidates.pop() {
-            if self.reads >= READS_MAX {
-                return None;
-            }
             set(&mut self.value, steps, candidate)?;
             match self.read() {
                 Some(next) if next.steps.as_deref().is_none_or(|next| next == steps) => {

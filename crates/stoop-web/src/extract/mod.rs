@@ -10,6 +10,7 @@ mod json;
 #[cfg(feature = "json")]
 mod json_problems;
 mod path;
+mod problem;
 mod query;
 mod rejection;
 mod state;
@@ -21,6 +22,7 @@ pub(crate) use content::{unread, wrong_type};
 pub use fields::{Authority, Extension, Pattern, Peer};
 pub use function::IntoEndpoint;
 pub use path::Path;
+pub use problem::{Place, Problem};
 pub use query::{Form, Query};
-pub use rejection::{Place, Problem, Rejection};
+pub use rejection::Rejection;
 pub use state::State;

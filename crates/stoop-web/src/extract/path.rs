@@ -4,7 +4,8 @@ use serde::de::DeserializeOwned;
 use stoop::StatusCode;
 
 use crate::extract::argument::{FromHead, Head, decode};
-use crate::extract::rejection::{Place, Rejection};
+use crate::extract::problem::Place;
+use crate::extract::rejection::Rejection;
 use crate::extract::values::{Pair, from_pairs};
 
 /// The parameters of the path, percent-decoded: a single one as any type that serde makes of text or a number,

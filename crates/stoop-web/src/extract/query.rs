@@ -8,7 +8,8 @@ use stoop::{Method, Request, StatusCode};
 
 use crate::extract::argument::{FromContent, FromHead, Head};
 use crate::extract::content::{media_type, read, wrong_type};
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 use crate::extract::values::{Pair, from_pairs};
 
 /// Names with values that are read of one query or form: what PHP reads too. A type with as many members is none.

@@ -1,17 +1,16 @@
 //! [`Rejection`]: everything that is wrong with the arguments of a request, and the response that says it.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use stoop::{Body, IntoResponse, Request, Response, StatusCode};
 
 use crate::accept::prefers_json;
+use crate::extract::problem::Problem;
+use crate::json_text::put_json;
 use crate::respond::text::with_type;
 
 /// Problems that one answer tells. A request can have as many as it has fields, and the rest would help no reader.
 const TOLD_MAX: usize = 32;
-
-/// Bytes of a value that came with the request and is shown in an answer; what is longer is cut.
-const SHOWN_BYTES_MAX: usize = 64;
 
 /// Why a request is not answered as it wishes: a status, and all that was wrong.
 ///
@@ -31,86 +30,6 @@ pub struct Rejection {
     status: StatusCode,
     problems: Vec<Problem>,
     fields: Vec<(&'static str, String)>,
-}
-
-/// One thing that is wrong with a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    place: Place,
-    name: String,
-    detail: String,
-}
-
-/// Where in a request a problem is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Place {
-    /// In a parameter of the path.
-    Path,
-    /// In the query.
-    Query,
-    /// In a field.
-    Field,
-    /// In a cookie.
-    Cookie,
-    /// In the content.
-    Content,
-    /// Not in the request: the service is at fault.
-    Service,
-}
-
-impl Place {
-    /// Its name in answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::Query => "query",
-            Self::Field => "header",
-            Self::Cookie => "cookie",
-            Self::Content => "body",
-            Self::Service => "service",
-        }
-    }
-}
-
-impl Problem {
-    /// A problem in that place, with a part of that name; an empty name is the whole. What a client sent and a text
-    /// of yours repeats belongs through [`shown`](Self::shown) first.
-    pub fn new(place: Place, name: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { place, name: name.into(), detail: detail.into() }
-    }
-
-    /// A value as an answer may show it: quoted, escaped, and cut after 64 bytes.
-    pub fn shown(value: &str) -> String {
-        let end = value.floor_char_boundary(SHOWN_BYTES_MAX);
-        let dots = if end < value.len() { "…" } else { "" };
-        format!("\"{}{dots}\"", value[..end].escape_debug())
-    }
-
-    /// Where it is.
-    pub fn place(&self) -> Place {
-        self.place
-    }
-
-    /// The part that is wrong.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What is wrong with it.
-    pub fn detail(&self) -> &str {
-        &self.detail
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, name, detail } = self;
-        match name.as_str() {
-            "" => write!(f, "{}: {detail}", place.as_str()),
-            name => write!(f, "{} `{}`: {detail}", place.as_str(), name.escape_debug()),
-        }
-    }
 }
 
 impl Rejection {
@@ -189,41 +108,29 @@ impl Rejection {
     }
 
     /// RFC 9457 §3.1.
-    fn json(&self, reason: &str) -> String {
+    fn json(&self, reason: &str) -> Vec<u8> {
         let status = self.status.as_u16();
-        let mut json = format!(r#"{{"type":"about:blank","title":"{reason}","status":{status}"#);
-        json.push_str(r#","errors":["#);
+        let begin = r#"{"type":"about:blank","title":""#;
+        let mut json = format!(r#"{begin}{reason}","status":{status},"errors":["#).into_bytes();
         for (index, problem) in self.problems.iter().take(TOLD_MAX).enumerate() {
             if index > 0 {
-                json.push(',');
+                json.push(b',');
             }
-            let _ = write!(json, r#"{{"in":"{}""#, problem.place.as_str());
-            for (key, value) in [("name", &problem.name), ("detail", &problem.detail)] {
+            json.extend_from_slice(br#"{"in":""#);
+            json.extend_from_slice(problem.place().as_str().as_bytes());
+            json.push(b'"');
+            let (name, detail) = problem.told();
+            for (key, value) in [(&br#","name":"#[..], name), (br#","detail":"#, detail)] {
                 if !value.is_empty() {
-                    let _ = write!(json, r#","{key}":"#);
-                    quote(&mut json, value);
+                    json.extend_from_slice(key);
+                    put_json(value.as_bytes(), &mut json);
                 }
             }
-            json.push('}');
+            json.push(b'}');
         }
-        json.push_str("]}");
+        json.extend_from_slice(b"]}");
         json
     }
-}
-
-/// string = quotation-mark *char quotation-mark (RFC 8259 §7).
-fn quote(json: &mut String, text: &str) {
-    json.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => json.extend(['\\', character]),
-            '\0'..='\x1f' => {
-                let _ = write!(json, "\\u{:04x}", character as u32);
-            }
-            _ => json.push(character),
-        }
-    }
-    json.push('"');
 }
 
 /// Which status an answer has that could have several: what is the service's fault first, then who may ask,
@@ -252,6 +159,7 @@ impl IntoResponse for Rejection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::extract::problem::Place;
 
     fn rejection() -> Rejection {
         let first = Problem::new(Place::Path, "id", "not \"a\" number");
@@ -288,14 +196,18 @@ mod tests {
         assert_eq!((status, &*content_type), (415, "application/problem+json"));
         assert_eq!(
             String::from_utf8(json).unwrap(),
-            r#"{"type":"about:blank","title":"Unsupported Media Type","status":415,"errors":[{"in":"path","name":"id","detail":"not \"a\" number"},{"in":"body","detail":"at line 1\u000a"}]}"#
+            r#"{"type":"about:blank","title":"Unsupported Media Type","status":415,"errors":[{"in":"path","name":"id","detail":"not \"a\" number"},{"in":"body","detail":"at line 1\n"}]}"#
         );
     }
 
+    /// Serde repeats what it does not take, whatever its length.
     #[test]
-    fn what_a_client_sent_is_shown_escaped_and_cut() {
-        assert_eq!(Problem::shown("a\r\n\u{1b}"), r#""a\r\n\u{1b}""#);
-        let long = Problem::shown(&"ä".repeat(100));
-        assert!(long.ends_with("ä…\"") && long.len() < 80, "{long}");
+    fn an_answer_is_short_however_long_what_is_wrong_is() {
+        let problem = || Problem::new(Place::Content, "ä".repeat(2_000), "x".repeat(2_000));
+        let rejection =
+            Rejection::of(StatusCode::BAD_REQUEST, (0..100).map(|_| problem()).collect());
+        for length in [rejection.text("").len(), rejection.json("").len()] {
+            assert!(length < TOLD_MAX * 1_500, "{length}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 use stoop::StatusCode;
 
 use crate::extract::argument::{FromHead, Head};
-use crate::extract::rejection::{Place, Problem, Rejection};
+use crate::extract::problem::{Place, Problem};
+use crate::extract::rejection::Rejection;
 use crate::route::states::Needs;
 
 /// A clone of the value of the type `T` that the router was given by [`state`](crate::Router::state), or made on this

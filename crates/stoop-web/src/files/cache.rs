@@ -1,7 +1,5 @@
 //! What was found at paths, kept for a short time: files with their metadata, and that there is nothing.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
@@ -10,6 +8,7 @@ use super::cache_limits::FileCache;
 use super::found::Found;
 use super::store::Store;
 use super::sweeper::{Stores, Sweeper};
+use crate::shards::thread_number;
 
 /// How many threads have a store of their own before two share one. A store that no thread uses is some hundred bytes.
 const STORES: usize = 64;
@@ -66,19 +65,4 @@ impl Stores for Cache {
 /// The place of this thread's store.
 fn own_place() -> usize {
     thread_number() % STORES
-}
-
-/// A number that this thread alone has.
-fn thread_number() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
-    }
-    NUMBER.with(|number| {
-        number.get().unwrap_or_else(|| {
-            let own = NEXT.fetch_add(1, Ordering::Relaxed);
-            number.set(Some(own));
-            own
-        })
-    })
 }

@@ -12,6 +12,8 @@ use stoop::{Request, Response};
 use super::path::is_hidden;
 use super::representation::{add, at};
 use crate::accept::preferred;
+use crate::date::rfc3339;
+use crate::json_text::put_json;
 
 /// What stays as it is in a path (RFC 3986 §2.3).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -79,7 +81,7 @@ impl Rendered {
         listing.entries.retain(|entry| shows_hidden || !is_hidden(entry.name.as_bytes()));
         listing.entries.sort_by_key(|entry| !entry.is_directory);
         let content = match form {
-            Form::Page => page(&path, &listing, is_root),
+            Form::Page => page(&path, &listing, is_root).into_bytes(),
             Form::Json => json(&listing),
         };
         Self { form, path, content: content.into() }
@@ -145,22 +147,31 @@ fn page(path: &str, listing: &DirectoryListing, is_root: bool) -> String {
     page
 }
 
-fn json(listing: &DirectoryListing) -> String {
-    let entries: Vec<_> = listing.entries.iter().map(json_entry).collect();
-    format!("{{\"entries\":[{}],\"is_cut\":{}}}\n", entries.join(","), listing.is_cut)
+fn json(listing: &DirectoryListing) -> Vec<u8> {
+    let mut json = Vec::from(b"{\"entries\":[");
+    for (index, entry) in listing.entries.iter().enumerate() {
+        if index > 0 {
+            json.push(b',');
+        }
+        put_entry(entry, &mut json);
+    }
+    let end = format!("],\"is_cut\":{}}}\n", listing.is_cut);
+    json.extend_from_slice(end.as_bytes());
+    json
 }
 
-fn json_entry(entry: &DirectoryEntry) -> String {
-    let name = quoted(&entry.name.to_string_lossy());
-    let href = quoted(&href(&entry.name, entry.is_directory));
+fn put_entry(entry: &DirectoryEntry, json: &mut Vec<u8>) {
+    json.extend_from_slice(b"{\"name\":");
+    put_json(entry.name.as_bytes(), json);
+    json.extend_from_slice(b",\"href\":");
+    put_json(href(&entry.name, entry.is_directory).as_bytes(), json);
     let (kind, size) = match entry.is_directory {
         true => ("directory", "null".to_owned()),
         false => ("file", entry.len.to_string()),
     };
     let changed = changed(entry).map_or_else(|| "null".to_owned(), |date| format!("\"{date}\""));
-    format!(
-        "{{\"name\":{name},\"href\":{href},\"type\":\"{kind}\",\"size\":{size},\"modified\":{changed}}}"
-    )
+    let rest = format!(",\"type\":\"{kind}\",\"size\":{size},\"modified\":{changed}}}");
+    json.extend_from_slice(rest.as_bytes());
 }
 
 /// A reference to an entry from the page of its directory. The dot in front keeps a colon in the name from ending a scheme
@@ -186,35 +197,10 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A string of JSON (RFC 8259 §7).
-fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            '\0'..'\x20' => quoted.push_str(&format!("\\u{:04x}", u32::from(character))),
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
 /// `1994-11-06T08:49:37Z` (RFC 3339); `None` before 1970 and for times to come.
 fn changed(entry: &DirectoryEntry) -> Option<String> {
-    let since = entry.modified?.duration_since(UNIX_EPOCH).ok()?;
-    let time = at(since.as_secs());
-    if time > SystemTime::now() {
-        return None;
-    }
-    // Sun, 06 Nov 1994 08:49:37 GMT
-    let date = httpdate::fmt_http_date(time);
-    let mut parts = date.split_ascii_whitespace().skip(1);
-    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
-    let months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let month = months.find(month)? / 3 + 1;
-    Some(format!("{year}-{month:02}-{day}T{}Z", parts.next()?))
+    let since = entry.modified?.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    (at(since) <= SystemTime::now()).then(|| format!("{}Z", rfc3339(since)))
 }
 
 /// A size for people: `17 B`, `1.5 KiB`.
@@ -253,7 +239,6 @@ mod tests {
     #[test]
     fn names_are_written_so_that_they_stay_names() {
         assert_eq!(escaped("<a href='x'>&\""), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;");
-        assert_eq!(quoted("a\"\\\n\u{e4}"), "\"a\\\"\\\\\\u000a\u{e4}\"");
         let name = OsStr::from_bytes(b"javascript:x?y#z/%\xff");
         assert_eq!(href(name, true), "./javascript%3Ax%3Fy%23z%2F%25%FF/");
     }

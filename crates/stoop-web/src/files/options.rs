@@ -128,7 +128,8 @@ impl Files {
     }
 
     /// Lists a directory without an index, as a page or, for a client that would rather have it, as JSON: up to so many
-    /// entries, and a note if there are more. By default a directory without an index is not there.
+    /// entries, and a note if there are more. All who ask for a list while it is made are sent the same. By default a
+    /// directory without an index is not there.
     pub fn listing(mut self, entries_max: usize) -> Self {
         self.listing_max = Some(entries_max);
         self

@@ -9,8 +9,9 @@ use bytes::Bytes;
 use stoop::files::OpenedFile;
 use stoop::{Body, Fields, Response};
 
-use super::coding::{Choice, FileCoding, choose};
+use super::coding::{FileCoding, choose};
 use super::condition::Validators;
+use crate::coding::Choice;
 
 /// A file, and what there is of it in a content coding.
 pub(super) struct FoundFile {

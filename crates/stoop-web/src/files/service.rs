@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use stoop::files::{OpenError, Opened};
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
-use tokio::task::spawn_blocking;
 
 use super::cache::Cache;
-use super::coding::{Choice, FileCoding, choose};
+use super::coding::{FileCoding, choose};
 use super::found::Found;
 use super::listing::{Form, Rendered};
+use super::making::Making;
 use super::options::{Files, page_of};
 use super::path::FilePath;
 use super::representation::add;
 use super::respond::{page, respond};
 use crate::accept::names_html;
+use crate::coding::Choice;
 use crate::respond::text::text;
 
 /// The methods that there are (RFC 9110 §10.2.1).
@@ -30,12 +31,13 @@ pub(super) type LaterResponse = Pin<Box<dyn Future<Output = Response> + Send>>;
 pub(super) struct Service {
     files: Files,
     cache: Option<Arc<Cache>>,
+    lists: Arc<Making<Rendered>>,
 }
 
 impl Service {
     pub(super) fn new(files: Files) -> Self {
         let cache = files.cache.clone().map(|limits| Arc::new(Cache::new(limits)));
-        Self { files, cache }
+        Self { files, cache, lists: Arc::default() }
     }
 
     /// Answers a request, whose path is of this service from the byte `mount` on.
@@ -113,7 +115,7 @@ impl Service {
         Ok(found)
     }
 
-    /// The entries of a directory without an index.
+    /// The entries of a directory without an index. Those who ask for them at once are sent the same list.
     async fn list(&self, request: &Request, rest: &str) -> Result<Response, OpenError> {
         let path = FilePath::parse(rest, self.files.serves_hidden);
         let (Some(path), Some(max)) = (path, self.files.listing_max) else {
@@ -130,9 +132,10 @@ impl Service {
             let listing = directory.list_blocking(max)?;
             Ok(Rendered::new(form, path, listing, is_root, shows_hidden))
         };
-        let rendered =
-            spawn_blocking(render).await.unwrap_or_else(|error| Err(io::Error::other(error)));
-        let rendered = Arc::new(rendered.map_err(OpenError::Io)?);
+        let Some(rendered) = self.lists.get(form.key(request.path()), render).await else {
+            let why = "the directory cannot be read";
+            return Err(OpenError::Io(io::Error::other(why)));
+        };
         if let Some(cache) = &self.cache {
             cache.insert(&form.key(rest), &Found::Rendered(rendered.clone()));
         }

@@ -29,8 +29,9 @@ impl ForwardedClient {
     }
 }
 
-/// Whether it may be a Host (RFC 9110 §7.2): the characters of `uri-host [ ":" port ]`, and some.
-pub(super) fn is_host(host: &str) -> bool {
+/// Whether it may be a Host (RFC 9110 §7.2): the characters of `uri-host [ ":" port ]` (RFC 3986 §3.2.2), and some, of which
+/// none can end the host of a URL.
+pub(crate) fn is_host(host: &str) -> bool {
     let is_of_host =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=[]:".contains(&byte);
     !host.is_empty() && host.bytes().all(is_of_host)

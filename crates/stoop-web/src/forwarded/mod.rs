@@ -6,4 +6,5 @@ mod legacy;
 mod walk;
 
 pub use client::ForwardedClient;
+pub(crate) use client::is_host;
 pub(crate) use walk::{ForwardedFields, Malformed, client_of};

@@ -1,17 +1,14 @@
 //! [`Compress`]: encodes responses in a content coding that the client accepts.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
-use http_body::Frame;
 use stoop::body::ContentCoding;
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
+use crate::coding::{AcceptEncoding, Choice};
 use crate::etag::Tags;
-use crate::layer::coding::{Wanted, wanted};
-use crate::layer::encoders::{EncoderSlot, Encoders};
+use crate::layer::compressible::{gets_smaller, may_change, may_vary, media_type};
+use crate::layer::encoders::{Encoders, Unsized};
 use crate::layer::vary::add_vary;
 use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
@@ -31,13 +28,14 @@ const ENCODERS_MAX: usize = 64;
 /// order where it does not care.
 ///
 /// Encoded are texts, JSON, XML, scripts and what else gets smaller, of 1 KiB or more, or of unknown length; not what has a
-/// Content-Encoding, a Content-Range or a digest, and not where Cache-Control says `no-transform`. A strong ETag
-/// becomes a weak one: what answers If-None-Match has to compare weakly (RFC 9110 §13.1.2), as
+/// Content-Encoding, a Content-Range or a digest, not where Cache-Control says `no-transform`, and not streams of events
+/// ([`Sse`](crate::Sse)), each of which would hold an encoder for as long as its reader stays, unless [`types`](Self::types)
+/// names them. A strong ETag becomes a weak one: what answers If-None-Match has to compare weakly (RFC 9110 §13.1.2), as
 /// [`Files`](crate::Files) does. A 304 has the ETag that the client holds, and it and a 206 vary as the whole response
-/// does. What was encoded of a stream is sent whenever it pauses, so that events are not held up. A client that takes
+/// does. What was encoded of a stream is sent whenever it pauses, so that nothing is held up. A client that takes
 /// neither a coding nor none (`identity;q=0`) is answered 406.
 ///
-/// What is longer than 32 KiB, or of unknown length, is encoded as it is sent, which holds memory for as long as the client
+/// What is longer than 32 KiB, or not in memory, is encoded as it is sent, which holds memory for as long as the client
 /// takes to read it: 0.5 MiB for gzip, 1.5 for zstd, 2 for Brotli. Of these there are 64 at a time
 /// ([`encoders_max`](Self::encoders_max)), and what comes beyond them goes out as it is. Each encodes 64 KiB at most before other
 /// connections have their turn.
@@ -53,7 +51,7 @@ const ENCODERS_MAX: usize = 64;
 /// ```
 #[derive(Clone)]
 pub struct Compress {
-    codings: Vec<ContentCoding>,
+    codings: Arc<[ContentCoding]>,
     bytes_min: u64,
     types: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     encoders_max: usize,
@@ -69,9 +67,9 @@ impl Default for Compress {
 impl Compress {
     /// With the defaults.
     pub fn new() -> Self {
-        let codings = vec![ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
+        let codings = [ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
         Self {
-            codings,
+            codings: Arc::new(codings),
             bytes_min: BYTES_MIN,
             types: Arc::new(gets_smaller),
             encoders_max: ENCODERS_MAX,
@@ -101,7 +99,7 @@ impl Compress {
     /// beyond them is sent as it is, or answered 503 with `Retry-After: 1` where the client takes it only encoded; both are
     /// counted in [`not_encoded`](Self::not_encoded). Clones of this value share the count. Its memory is that of
     /// the encoders, of which a slow client holds one for each response that it does not take; 0 is for content
-    /// of up to 32 KiB alone.
+    /// of up to 32 KiB in memory alone.
     ///
     /// ```
     /// use stoop_web::{Compress, Router, get};
@@ -148,7 +146,7 @@ impl Compress {
     }
 
     fn encode(&self, mut response: Response, asked: &Asked) -> Response {
-        let Asked { is_head, wanted, .. } = *asked;
+        let Asked { is_head, choice, takes_plain, .. } = *asked;
         if !may_change(&response) {
             return self.unchanged(response, asked);
         }
@@ -156,46 +154,61 @@ impl Compress {
         if length == Some(0) && !is_head {
             return response;
         }
-        if wanted.takes_plain && !self.is_wanted(&response, length) {
+        if takes_plain && !self.is_wanted(&response, length) {
             return response;
         }
         add_vary(&mut response, "accept-encoding");
-        let coding = match wanted {
-            Wanted { prefers_plain: true, .. } | Wanted { coding: None, takes_plain: true, .. } => {
-                return response;
-            }
-            Wanted { coding: None, takes_plain: false, .. } => return not_acceptable(),
-            Wanted { coding: Some(coding), .. } => coding,
+        let coding = match choice {
+            Choice::Plain => return response,
+            Choice::Neither => return not_acceptable(),
+            Choice::Coded(coding) => coding,
         };
-        let slot = match (is_head, length) {
-            (true, _) => None,
-            (false, Some(length)) if length <= AT_ONCE_BYTES_MAX => None,
-            (false, _) => match self.encoders.enter(self.encoders_max) {
-                None if wanted.takes_plain => return response,
+        let encoded = match is_head {
+            // The length that it would have is not known.
+            true => Some(Body::stream(Unsized { inner: Body::empty(), slot: None })),
+            false => encoded_at_once(&mut response, length, coding),
+        };
+        let body = match encoded {
+            Some(body) => body,
+            None => match self.encoders.enter(self.encoders_max) {
+                slot @ Some(_) => {
+                    let inner = std::mem::take(response.body_mut());
+                    Body::stream(Unsized { inner, slot }).encoded(coding)
+                }
+                None if takes_plain => return response,
                 None => return no_encoder(),
-                slot => slot,
             },
         };
+        *response.body_mut() = body;
         weaken_etag(&mut response);
         let fields = response.fields_mut();
         fields.remove("content-length");
         fields.remove("accept-ranges");
         let _ = fields.set("content-encoding", coding.as_str().as_bytes());
-        let body = std::mem::take(response.body_mut());
-        *response.body_mut() = match (is_head, slot) {
-            // The length that it would have is not known.
-            (true, _) => Body::stream(Unsized { inner: Body::empty(), slot: None }),
-            (false, None) => body.encoded(coding),
-            (false, slot) => Body::stream(Unsized { inner: body, slot }).encoded(coding),
-        };
         response
     }
+}
+
+/// The content encoded, if it is short and in memory.
+fn encoded_at_once(
+    response: &mut Response,
+    length: Option<u64>,
+    coding: ContentCoding,
+) -> Option<Body> {
+    if length.is_none_or(|length| length > AT_ONCE_BYTES_MAX) || response.is_streamed() {
+        return None;
+    }
+    let encoded = response.body_mut().try_clone()?.encoded(coding);
+    // What is read from a file is encoded as it is sent, and then its length is not known.
+    encoded.len().is_some().then_some(encoded)
 }
 
 /// What a request says of the coding of its response.
 struct Asked {
     is_head: bool,
-    wanted: Wanted,
+    choice: Choice<ContentCoding>,
+    /// Whether it takes content as it is.
+    takes_plain: bool,
     /// The lines of If-None-Match.
     held: Vec<Vec<u8>>,
 }
@@ -206,47 +219,9 @@ impl Asked {
         let tags = self.held.iter().flat_map(|line| Tags(line)).filter(|tag| tag.opaque == etag);
         let (weak, strong): (Vec<_>, Vec<_>) = tags.partition(|tag| tag.is_weak);
         // A cache may hold both; it is told of the one that it would get.
-        let is_encoded = self.wanted.coding.is_some() && !self.wanted.prefers_plain;
+        let is_encoded = matches!(self.choice, Choice::Coded(_));
         !weak.is_empty() && (strong.is_empty() || is_encoded)
     }
-}
-
-/// Whether another request could have had the content of a response without content, or of one with a part of it, in a
-/// coding (RFC 9110 §15.3.7, §15.4.5).
-fn may_vary(response: &Response) -> bool {
-    let is_of_whole =
-        matches!(response.status(), StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED);
-    let fields = response.fields();
-    is_of_whole
-        && !AS_IT_IS.iter().any(|name| fields.contains(name))
-        && !fields.lists("cache-control", "no-transform")
-}
-
-/// What says that content must not be encoded, besides a Content-Range.
-const AS_IT_IS: [&str; 4] = ["content-encoding", "content-digest", "repr-digest", "digest"];
-
-/// Whether the content may be changed at all.
-fn may_change(response: &Response) -> bool {
-    let status = response.status();
-    let has_content = !matches!(
-        status,
-        StatusCode::NO_CONTENT
-            | StatusCode::RESET_CONTENT
-            | StatusCode::PARTIAL_CONTENT
-            | StatusCode::NOT_MODIFIED
-    ) && !status.is_informational();
-    let fields = response.fields();
-    has_content
-        && !fields.contains("content-range")
-        && !AS_IT_IS.iter().any(|name| fields.contains(name))
-        && !fields.lists("cache-control", "no-transform")
-}
-
-/// The media type of a response in lower case, without parameters; empty if it has none.
-fn media_type(response: &Response) -> String {
-    let media_type = response.field("content-type").unwrap_or_default();
-    let media_type = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
-    String::from_utf8_lossy(media_type.trim_ascii()).to_ascii_lowercase()
 }
 
 /// 406, with Vary, because another client is answered otherwise.
@@ -275,74 +250,22 @@ fn weaken_etag(response: &mut Response) {
     let _ = response.fields_mut().set("etag", &weak);
 }
 
-/// The types that coding makes smaller. Images, sound, video, archives and most fonts are compressed already.
-fn gets_smaller(media_type: &str) -> bool {
-    let Some((main, sub)) = media_type.split_once('/') else { return false };
-    match main {
-        "text" => true,
-        "application" => {
-            let known = [
-                "javascript",
-                "json",
-                "ld+json",
-                "manifest+json",
-                "rtf",
-                "wasm",
-                "x-javascript",
-                "x-ndjson",
-                "jsonl",
-                "xml",
-                "yaml",
-                "graphql",
-                "toml",
-                "vnd.ms-fontobject",
-            ];
-            known.contains(&sub)
-                || sub.ends_with("+json")
-                || sub.ends_with("+xml")
-                || sub.ends_with("+text")
-        }
-        "image" => matches!(sub, "svg+xml" | "bmp" | "x-icon" | "vnd.microsoft.icon"),
-        "font" => matches!(sub, "ttf" | "otf" | "collection"),
-        "model" => true,
-        _ => false,
-    }
-}
-
 impl<M: Mode> Middleware<M> for Compress {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         if request.method() == Method::CONNECT {
             return next.answer(request);
         }
-        let held = request.fields().all("if-none-match").map(<[u8]>::to_vec);
+        let fields = request.fields();
+        let accepted = AcceptEncoding::of(fields);
+        let offered = self.codings.iter().map(|coding| (*coding, coding.as_str()));
+        let held = fields.all("if-none-match").map(<[u8]>::to_vec);
         let asked = Asked {
             is_head: request.method() == Method::HEAD,
-            wanted: wanted(request.fields(), &self.codings),
+            choice: accepted.choose(offered),
+            takes_plain: accepted.takes_plain(),
             held: held.collect(),
         };
         let compress = self.clone();
         map::<M>(next.answer(request), move |response| compress.encode(response, &asked))
-    }
-}
-
-/// Content whose length is not known, and which may count as encoded until it ends.
-struct Unsized {
-    inner: Body,
-    slot: Option<EncoderSlot>,
-}
-
-impl http_body::Body for Unsized {
-    type Data = Bytes;
-    type Error = stoop::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, stoop::Error>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
-        if frame.is_none() {
-            self.slot = None;
-        }
-        Poll::Ready(frame)
     }
 }

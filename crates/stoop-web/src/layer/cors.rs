@@ -17,6 +17,10 @@ use crate::route::mode::{Mode, map};
 /// how a browser learns of it. All other requests are answered as without this, by the handler, also where
 /// the browser will not let the page read it: CORS is no protection against requests.
 ///
+/// It belongs around [`BasicAuth`](crate::BasicAuth) and [`BearerAuth`](crate::BearerAuth), and so is added before them: a preflight
+/// has no credentials, and a 401 without these fields cannot be read. `Authorization` is a field that has to be
+/// [named](Self::headers).
+///
 /// ```
 /// use std::time::Duration;
 /// use stoop::Method;
@@ -133,26 +137,28 @@ impl Cors {
         }
     }
 
-    /// What both a preflight and another answer have.
-    fn permit(&self, response: &mut Response, origin: Option<&str>) {
+    /// What both a preflight and another answer have; whether the origin may read it.
+    fn permit(&self, response: &mut Response, origin: Option<&str>) -> bool {
         if matches!(self.origins, Origins::Any) {
             // Without Origin too, so that a cache has one answer for all.
-            return set(response, "access-control-allow-origin", "*");
+            set(response, "access-control-allow-origin", "*");
+            return true;
         }
         add_vary(response, "origin");
-        let Some(origin) = origin.filter(|origin| self.allows(origin)) else { return };
+        let Some(origin) = origin.filter(|origin| self.allows(origin)) else { return false };
         set(response, "access-control-allow-origin", origin);
         if self.has_credentials {
             set(response, "access-control-allow-credentials", "true");
         }
+        true
     }
 
     fn preflight(&self, request: &Request, origin: Option<&str>, method: &str) -> Response {
         let mut response = Response::from_status(StatusCode::NO_CONTENT);
-        self.permit(&mut response, origin);
+        let is_permitted = self.permit(&mut response, origin);
         add_vary(&mut response, "access-control-request-method");
         add_vary(&mut response, "access-control-request-headers");
-        if !origin.is_some_and(|origin| self.allows(origin)) {
+        if !is_permitted {
             return response;
         }
         // With credentials a `*` is a name like others: so what is asked for is named.
@@ -201,8 +207,7 @@ impl<M: Mode> Middleware<M> for Cors {
         }
         let (cors, origin) = (self.clone(), origin.map(str::to_owned));
         map::<M>(next.answer(request), move |mut response| {
-            cors.permit(&mut response, origin.as_deref());
-            if !cors.exposed.is_empty() && origin.is_some_and(|origin| cors.allows(&origin)) {
+            if cors.permit(&mut response, origin.as_deref()) && !cors.exposed.is_empty() {
                 set(&mut response, "access-control-expose-headers", &cors.exposed);
             }
             response

@@ -2,7 +2,7 @@
 
 use stoop::{Answer, Body, IntoResponse, Request, Response, StatusCode};
 
-use crate::forwarded::ForwardedClient;
+use crate::forwarded::{ForwardedClient, is_host};
 use crate::respond::Redirect;
 use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
@@ -56,10 +56,7 @@ impl HttpsRedirect {
             Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
             _ => authority,
         };
-        // What is left of reg-name and IP-literal that could end the host of a URL (RFC 3986 §3.2.2).
-        let is_host =
-            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=[]:".contains(&byte);
-        if !request.path().starts_with('/') || host.is_empty() || !host.bytes().all(is_host) {
+        if !request.path().starts_with('/') || !is_host(host) {
             let why = "400 Bad Request: a Host is needed to go on over https\n";
             return text(StatusCode::BAD_REQUEST, why);
         }

@@ -3,9 +3,9 @@
 #[cfg(feature = "auth")]
 mod auth;
 #[cfg(feature = "compression")]
-mod coding;
-#[cfg(feature = "compression")]
 mod compress;
+#[cfg(feature = "compression")]
+mod compressible;
 mod cors;
 #[cfg(feature = "compression")]
 mod decompress;

@@ -157,7 +157,9 @@ impl<M: Mode> Router<M> {
     }
 
     /// Adds the routes of `router` below `prefix`, which may have parameters, with its fallback, layers, limits and
-    /// state. Its root, `/`, becomes the prefix itself, without a slash behind it.
+    /// state. Its root, `/`, becomes the prefix itself, without a slash behind it. What it has no route for is answered by
+    /// its fallback, or, if it has none, by that of this router, without the layers of `router`: give one to an API beside
+    /// [`Files::single_page`](crate::Files::single_page), or its 404 is the page.
     pub fn nest(mut self, prefix: impl Into<String>, router: Self) -> Self {
         let prefix = prefix.into();
         self.absorb(&prefix, router);
@@ -246,7 +248,8 @@ impl<M: Mode> Router<M> {
     }
 
     /// Runs `layer` around all routes and fallbacks of this router, whether they were added before or after, within
-    /// the layers that were added before it: the first one sees the request first and the response last.
+    /// the layers that were added before it: the first one sees the request first and the response last. In axum it is the
+    /// last one, and routes that are added later are not within it.
     pub fn layer<W: IntoLayer<M>>(mut self, layer: W) -> Self {
         self.layers.push(layer.into_layer());
         self

@@ -14,9 +14,10 @@ pub enum TrailingSlash {
 }
 
 /// The path with a slash more, or one less. None where it is the root, or would name a host: a reference
-/// that begins with two slashes does (RFC 3986 §4.2).
+/// that begins with two slashes does (RFC 3986 §4.2), of which browsers take a backslash for one (URL standard §4.4).
 pub(crate) fn other_form(path: &str) -> Option<String> {
-    if path.len() < 2 || !path.starts_with('/') || path.starts_with("//") {
+    let names_host = path.starts_with("//") || path.starts_with("/\\");
+    if path.len() < 2 || !path.starts_with('/') || names_host {
         return None;
     }
     Some(path.strip_suffix('/').map_or_else(|| format!("{path}/"), str::to_owned))
@@ -35,6 +36,9 @@ mod tests {
             ("/", None),
             ("//evil.test/", None),
             ("//evil.test", None),
+            ("/\\evil.test/", None),
+            ("/\\/evil.test", None),
+            ("/a\\b", Some("/a\\b/")),
             ("*", None),
             ("", None),
         ] {

@@ -5,11 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use stoop::{Body, IntoResponse, Response, StatusCode};
+use subtle::ConstantTimeEq;
 
 use crate::extract::{FromHead, Head, Place, Problem, Rejection};
 use crate::session::id::SessionId;
 use crate::session::store::SessionRecord;
+
+/// The name of the value that is the session's token.
+const TOKEN: &str = "stoop.token";
 
 /// The session of a request: an argument of handlers behind [`Sessions`](crate::Sessions), without which it is 500.
 ///
@@ -40,6 +45,8 @@ pub enum SessionError {
     Value(String),
     /// The session would have more bytes than that: see [`Sessions::bytes_max`](crate::Sessions::bytes_max).
     TooLarge(usize),
+    /// The system gives no random numbers.
+    NoRandom,
 }
 
 impl Session {
@@ -106,10 +113,58 @@ impl Session {
         state.is_changed |= state.record.remove(name).is_some();
     }
 
-    /// Gives the session another id, and forgets the one before. Do it whenever a visitor logs in: an id that was there
+    /// The session's token, by which a form proves that it is one of this service's and not of a page elsewhere that posts in
+    /// the visitor's name (CSRF): 40 characters that cannot be guessed, the same until the session is
+    /// [renewed](Self::renew) or [ended](Self::end). Put it into a hidden field of each form, or have scripts send it in a
+    /// field of their requests, and ask [`is_token`](Self::is_token) before something is changed. The first call keeps it in
+    /// the session.
+    ///
+    /// The cookie is [`SameSite::Lax`](crate::SameSite::Lax) by default, by which browsers leave it away from such requests
+    /// already; the token holds where that does not, for pages of other hosts below the same domain.
+    ///
+    /// ```
+    /// use std::collections::HashMap;
+    /// use stoop::StatusCode;
+    /// use stoop_web::{Form, Html, MemoryStore, Router, Session, SessionError, Sessions, get};
+    ///
+    /// let form = |session: Session| -> Result<_, SessionError> {
+    ///     let token = session.token()?;
+    ///     Ok(Html(format!("<form method=post><input type=hidden name=token value={token}>…")))
+    /// };
+    /// let order = async |session: Session, Form(form): Form<HashMap<String, String>>| {
+    ///     match form.get("token").is_some_and(|token| session.is_token(token)) {
+    ///         true => StatusCode::NO_CONTENT,
+    ///         false => StatusCode::FORBIDDEN,
+    ///     }
+    /// };
+    /// let sessions = Sessions::new(MemoryStore::new(10_000));
+    /// let app = Router::new().route("/order", get(form).post(order)).layer(sessions).build()?;
+    /// # Ok::<(), stoop_web::RouterError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the session becomes too large, or the system gives no random numbers.
+    pub fn token(&self) -> Result<String, SessionError> {
+        if let Some(token) = self.used().record.get(TOKEN).and_then(Value::as_str) {
+            return Ok(token.to_owned());
+        }
+        let token = SessionId::generate().ok_or(SessionError::NoRandom)?;
+        self.insert(TOKEN, token.as_str())?;
+        Ok(token.as_str().to_owned())
+    }
+
+    /// Whether that is the session's [token](Self::token), compared in constant time; false where it has none.
+    pub fn is_token(&self, token: &str) -> bool {
+        let state = self.used();
+        let own = state.record.get(TOKEN).and_then(Value::as_str);
+        own.is_some_and(|own| own.as_bytes().ct_eq(token.as_bytes()).into())
+    }
+
+    /// Gives the session another id, and forgets the one before and the [token](Self::token). Do it whenever a visitor logs in: an id that was there
     /// before may be one that another has given them (session fixation).
     pub fn renew(&self) {
         let mut state = self.used();
+        state.record.remove(TOKEN);
         (state.is_changed, state.is_renewed) = (true, true);
     }
 
@@ -148,6 +203,7 @@ impl fmt::Display for SessionError {
         match self {
             Self::Value(why) => write!(f, "a value of the session: {why}"),
             Self::TooLarge(max) => write!(f, "the session would have more than {max} bytes"),
+            Self::NoRandom => f.write_str("the system gives no random numbers"),
         }
     }
 }

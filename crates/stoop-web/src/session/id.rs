@@ -12,14 +12,17 @@ pub struct SessionId(String);
 
 impl SessionId {
     /// A new one; `None` if the system gives no random numbers.
-    pub(super) fn generate() -> Option<Self> {
+    ///
+    /// [`Sessions`](crate::Sessions) makes those of sessions. It is here for tests of stores, and for what else needs a text
+    /// that cannot be guessed, such as a link that is sent by mail.
+    pub fn generate() -> Option<Self> {
         let mut bytes = [0; ID_BYTES];
         getrandom::fill(&mut bytes).ok()?;
         Some(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// The id that a client sent, if it can be one of ours.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    /// The id of that text; `None` for what cannot be one.
+    pub fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         (text.len() == 2 * ID_BYTES && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
     }
@@ -33,5 +36,21 @@ impl SessionId {
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SessionId")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_forty_hexadecimal_digits_and_no_two_are_the_same() {
+        let [one, other] = [(); 2].map(|()| SessionId::generate().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(SessionId::parse(one.as_str()), Some(one));
+        for text in ["", "a", &"a".repeat(39), &"a".repeat(41), &"A".repeat(40), &"g".repeat(40)] {
+            assert_eq!(SessionId::parse(text), None, "{text}");
+        }
+        assert_eq!(format!("{other:?}"), "SessionId");
     }
 }

@@ -27,8 +27,8 @@ const BYTES_MAX: usize = 16 * 1024;
 /// the store does not know is none: the session begins with a new one.
 ///
 /// A response whose handler has used the session is this visitor's: it varies by `Cookie`, and is `private`, so that no
-/// shared cache gives its content or its cookie to others (RFC 9111 §7.3). A handler that sets a Cache-Control of its own has
-/// the choice, and says by `public` that it wants the contrary.
+/// shared cache gives its content or its cookie to others (RFC 9111 §7.3). To a Cache-Control of the handler's own `private`
+/// is added, unless that says `no-store`, or by `public` or `s-maxage` that it wants the contrary.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -89,7 +89,8 @@ impl Sessions {
         self
     }
 
-    /// The cookie's name: `session` by default.
+    /// The cookie's name: `session` by default. Browsers let no other host below the same domain set one whose name begins
+    /// with `__Host-`, such as `__Host-session` (RFC 6265bis §4.1.3.2).
     pub fn name(self, name: impl Into<String>) -> Self {
         self.with(|settings| settings.name = name.into())
     }
@@ -123,33 +124,32 @@ impl Settings {
 
     /// Keeps what has become of a session, and tells the client by which id.
     async fn keep(&self, session: &Session, response: Response) -> Result<Response, BoxError> {
-        let (id, record, is_changed, is_renewed, is_used) = {
+        let (id, changed, is_renewed, is_used) = {
             let state = session.state();
-            let (is_changed, is_renewed) = (state.is_changed, state.is_renewed);
-            (state.id.clone(), state.record.clone(), is_changed, is_renewed, state.is_used)
+            let changed = state.is_changed.then(|| state.record.clone());
+            (state.id.clone(), changed, state.is_renewed, state.is_used)
         };
         // What sets the cookie or takes it away has used the session.
         let response = if is_used { for_one_visitor(response) } else { response };
-        match id {
-            Some(id) if record.is_empty() && is_changed => {
+        match (id, changed) {
+            (None, None) => Ok(response),
+            // A request that changes nothing must not undo what another one changes meanwhile.
+            (Some(id), None) => {
+                self.store.touch(&id, self.lifetime).await?;
+                Ok(response)
+            }
+            (None, Some(record)) if record.is_empty() => Ok(response),
+            (Some(id), Some(record)) if record.is_empty() => {
                 self.store.delete(&id).await?;
                 let removal = self.cookie(&id).max_age(Duration::ZERO);
                 Ok(removal.set_on(response))
             }
-            // A request that changes nothing must not undo what another one changes meanwhile.
-            Some(id) if !is_changed => {
-                self.store.touch(&id, self.lifetime).await?;
+            // Another request may have ended the session, or given it another id: it stays ended.
+            (Some(id), Some(record)) if !is_renewed => {
+                self.store.update(&id, record, self.lifetime).await?;
                 Ok(response)
             }
-            Some(id) if !is_renewed => {
-                // Another request may have ended the session, or given it another id: it stays ended.
-                if self.store.load(&id).await?.is_some() {
-                    self.store.save(&id, record, self.lifetime).await?;
-                }
-                Ok(response)
-            }
-            None if record.is_empty() => Ok(response),
-            before => {
+            (before, Some(record)) => {
                 if let Some(before) = before {
                     self.store.delete(&before).await?;
                 }
@@ -174,11 +174,20 @@ impl Settings {
 /// Keeps a response from what shared caches would give to others.
 fn for_one_visitor(mut response: Response) -> Response {
     add_vary(&mut response, "cookie");
-    if !response.fields().contains("cache-control") {
+    if !response.fields().all("cache-control").any(rules_shared_caches) {
         // Both are a field's name and value.
         let _ = response.fields_mut().push("cache-control", b"private");
     }
     response
+}
+
+/// Whether a Cache-Control says itself what shared caches may do (RFC 9111 §5.2.2).
+fn rules_shared_caches(value: &[u8]) -> bool {
+    value.split(|byte| *byte == b',').any(|directive| {
+        let name = directive.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
+        let is = |of: &str| name.eq_ignore_ascii_case(of.as_bytes());
+        ["public", "private", "no-store", "s-maxage"].into_iter().any(is)
+    })
 }
 
 fn failed(_: BoxError) -> Response {

@@ -13,9 +13,17 @@ use crate::session::store::{SessionRecord, SessionStore, StoreFuture};
 /// What never ends ends after a century, which an instant can be.
 const LIFETIME_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// Sessions in this process, lost when it ends: at most so many, of which the one that expires first makes room.
+/// Which part of the places new sessions always have: a fourth, so that a visitor who has just come is not put out by the
+/// next one.
+const NEW_PART: usize = 4;
+
+/// Sessions in this process, lost when it ends: at most so many.
 ///
-/// Each is forgotten at the end of its lifetime, when the next is saved.
+/// Each is forgotten at the end of its lifetime, when the next is saved. Beyond the bound one makes room: of the sessions
+/// whose cookie has never come back the first to expire, or of the others where those hold less than a fourth of the
+/// places. So programs that begin sessions and keep no cookies, such as crawlers, put out no visitor. A client that brings
+/// each of its cookies back once can still put out all others: where any request begins a session and that matters,
+/// begin it at a login alone, or keep sessions in a database.
 #[derive(Debug)]
 pub struct MemoryStore {
     sessions_max: usize,
@@ -24,11 +32,23 @@ pub struct MemoryStore {
 
 #[derive(Debug, Default)]
 struct Kept {
-    sessions: HashMap<SessionId, (SessionRecord, Key)>,
-    /// In the order in which they expire.
-    order: BTreeMap<Key, SessionId>,
+    sessions: HashMap<SessionId, Entry>,
+    /// Sessions whose cookie has not come back.
+    new: Order,
+    /// Those whose cookie has.
+    known: Order,
     number: u64,
 }
+
+#[derive(Debug)]
+struct Entry {
+    record: SessionRecord,
+    key: Key,
+    is_known: bool,
+}
+
+/// Sessions in the order in which they expire.
+type Order = BTreeMap<Key, SessionId>;
 
 /// When a session expires, and a number that tells those of one instant apart.
 type Key = (Instant, u64);
@@ -56,36 +76,60 @@ impl MemoryStore {
 }
 
 impl Kept {
-    fn remove(&mut self, id: &SessionId) {
-        if let Some((_, key)) = self.sessions.remove(id) {
-            self.order.remove(&key);
-        }
+    fn remove(&mut self, id: &SessionId) -> Option<Entry> {
+        let entry = self.sessions.remove(id)?;
+        self.order(entry.is_known).remove(&entry.key);
+        Some(entry)
     }
 
-    fn insert(&mut self, id: &SessionId, record: SessionRecord, expires: Instant) {
+    /// Takes a session out, if it has not expired.
+    fn take(&mut self, id: &SessionId, now: Instant) -> Option<SessionRecord> {
+        let entry = self.remove(id)?;
+        (entry.key.0 > now).then_some(entry.record)
+    }
+
+    fn insert(&mut self, id: &SessionId, record: SessionRecord, expires: Instant, is_known: bool) {
         self.number += 1;
         let key = (expires, self.number);
-        self.order.insert(key, id.clone());
-        self.sessions.insert(id.clone(), (record, key));
+        self.order(is_known).insert(key, id.clone());
+        self.sessions.insert(id.clone(), Entry { record, key, is_known });
     }
 
-    /// Makes room for one more, of at most `max`.
+    fn order(&mut self, is_known: bool) -> &mut Order {
+        if is_known { &mut self.known } else { &mut self.new }
+    }
+
+    /// Forgets what has expired, and makes room for one more, of at most `max`.
     fn make_room(&mut self, max: usize, now: Instant) {
-        while let Some(((expires, _), id)) = self.order.first_key_value() {
-            if *expires > now && self.sessions.len() < max {
-                break;
+        for is_known in [false, true] {
+            while let Some(id) = first(self.order(is_known), |expires| expires <= now) {
+                self.remove(&id);
             }
-            let id = id.clone();
+        }
+        while self.sessions.len() >= max {
+            let is_known = self.new.is_empty() || self.new.len() < max / NEW_PART;
+            let Some(id) = first(self.order(is_known), |_| true) else { return };
             self.remove(&id);
         }
     }
 }
 
+/// The first session to expire, if `is` is true for when it does.
+fn first(order: &Order, is: impl Fn(Instant) -> bool) -> Option<SessionId> {
+    let ((expires, _), id) = order.first_key_value()?;
+    is(*expires).then(|| id.clone())
+}
+
+/// When a session expires that lives for so long.
+fn end_of(now: Instant, lifetime: Duration) -> Instant {
+    now + lifetime.min(LIFETIME_MAX)
+}
+
 impl SessionStore for MemoryStore {
     fn load<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<SessionRecord>> {
         let kept = self.kept();
-        let found = kept.sessions.get(id).filter(|(_, (expires, _))| *expires > Instant::now());
-        Box::pin(ready(Ok(found.map(|(record, _)| record.clone()))))
+        let found = kept.sessions.get(id).filter(|entry| entry.key.0 > Instant::now());
+        Box::pin(ready(Ok(found.map(|entry| entry.record.clone()))))
     }
 
     fn save<'a>(
@@ -96,10 +140,24 @@ impl SessionStore for MemoryStore {
     ) -> StoreFuture<'a, ()> {
         let now = Instant::now();
         let mut kept = self.kept();
-        kept.remove(id);
+        let is_known = kept.remove(id).is_some();
         kept.make_room(self.sessions_max, now);
         if self.sessions_max > 0 {
-            kept.insert(id, record, now + lifetime.min(LIFETIME_MAX));
+            kept.insert(id, record, end_of(now, lifetime), is_known);
+        }
+        Box::pin(ready(Ok(())))
+    }
+
+    fn update<'a>(
+        &'a self,
+        id: &'a SessionId,
+        record: SessionRecord,
+        lifetime: Duration,
+    ) -> StoreFuture<'a, ()> {
+        let now = Instant::now();
+        let mut kept = self.kept();
+        if kept.take(id, now).is_some() {
+            kept.insert(id, record, end_of(now, lifetime), true);
         }
         Box::pin(ready(Ok(())))
     }
@@ -107,11 +165,8 @@ impl SessionStore for MemoryStore {
     fn touch<'a>(&'a self, id: &'a SessionId, lifetime: Duration) -> StoreFuture<'a, ()> {
         let now = Instant::now();
         let mut kept = self.kept();
-        if let Some((record, _)) = kept.sessions.get(id).filter(|(_, (expires, _))| *expires > now)
-        {
-            let record = record.clone();
-            kept.remove(id);
-            kept.insert(id, record, now + lifetime.min(LIFETIME_MAX));
+        if let Some(record) = kept.take(id, now) {
+            kept.insert(id, record, end_of(now, lifetime), true);
         }
         Box::pin(ready(Ok(())))
     }
@@ -126,10 +181,14 @@ impl SessionStore for MemoryStore {
 mod tests {
     use super::*;
 
+    fn ids(count: usize) -> Vec<SessionId> {
+        (0..count).map(|_| SessionId::generate().unwrap()).collect()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn sessions_expire_and_the_first_to_expire_makes_room() {
         let store = MemoryStore::new(2);
-        let ids: Vec<_> = (0..3).map(|_| SessionId::generate().unwrap()).collect();
+        let ids = ids(3);
         let minutes = |count: u64| Duration::from_secs(60 * count);
         let save = |at: usize, lifetime| store.save(&ids[at], SessionRecord::new(), lifetime);
         let is_there = async |at: usize| store.load(&ids[at]).await.unwrap().is_some();
@@ -142,11 +201,55 @@ mod tests {
         tokio::time::advance(minutes(11)).await;
         assert_eq!((is_there(0).await, is_there(2).await, store.len()), (false, true, 2));
         store.touch(&ids[0], minutes(1)).await.unwrap();
+        store.update(&ids[0], SessionRecord::new(), minutes(1)).await.unwrap();
         assert!(!is_there(0).await, "what has expired does not come back");
         save(2, Duration::MAX).await.unwrap();
         assert_eq!(store.len(), 1, "what has expired is forgotten");
         store.delete(&ids[2]).await.unwrap();
         store.delete(&ids[2]).await.unwrap();
-        assert!(store.is_empty());
+        store.update(&ids[2], SessionRecord::new(), minutes(1)).await.unwrap();
+        assert!(store.is_empty(), "what has ended does not come back");
+    }
+
+    /// Crawlers keep no cookies.
+    #[tokio::test]
+    async fn sessions_whose_cookie_never_came_back_put_out_no_visitor() {
+        let store = MemoryStore::new(100);
+        let (visitors, crawled) = (ids(75), ids(1_000));
+        let hour = Duration::from_secs(3_600);
+        let save = |id| store.save(id, SessionRecord::new(), hour);
+        let count = async |ids: &[SessionId]| {
+            let mut count = 0;
+            for id in ids {
+                count += usize::from(store.load(id).await.unwrap().is_some());
+            }
+            count
+        };
+        for (at, id) in visitors.iter().enumerate() {
+            save(id).await.unwrap();
+            match at % 2 {
+                0 => store.touch(id, hour).await.unwrap(),
+                _ => store.update(id, SessionRecord::new(), hour).await.unwrap(),
+            }
+        }
+        for id in &crawled {
+            save(id).await.unwrap();
+            assert!(store.len() <= 100);
+        }
+        assert_eq!((count(&visitors).await, count(&crawled[975..]).await), (75, 25));
+        // Beyond three fourths, visitors make room for those who have just come.
+        for id in &crawled[975..] {
+            store.touch(id, hour).await.unwrap();
+        }
+        let late = ids(50);
+        for id in &late {
+            save(id).await.unwrap();
+            assert!(store.len() <= 100);
+        }
+        let seen = (count(&visitors).await, count(&crawled).await, count(&late[25..]).await);
+        assert_eq!(seen, (50, 25, 25));
+        let none = MemoryStore::new(0);
+        none.save(&late[0], SessionRecord::new(), hour).await.unwrap();
+        assert!(none.is_empty());
     }
 }

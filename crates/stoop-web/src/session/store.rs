@@ -31,6 +31,24 @@ pub trait SessionStore: Send + Sync + 'static {
         lifetime: Duration,
     ) -> StoreFuture<'a, ()>;
 
+    /// Keeps a record for so long from now on in place of the one before, if there is one: where another request has ended
+    /// the session meanwhile, it stays ended.
+    ///
+    /// By default it is loaded and then saved. What ends it between the two is lost: a store that can do both at once should.
+    fn update<'a>(
+        &'a self,
+        id: &'a SessionId,
+        record: SessionRecord,
+        lifetime: Duration,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            match self.load(id).await? {
+                Some(_) => self.save(id, record, lifetime).await,
+                None => Ok(()),
+            }
+        })
+    }
+
     /// Lets a session live for so long from now on, and leaves its record as it is; one that is not there too.
     fn touch<'a>(&'a self, id: &'a SessionId, lifetime: Duration) -> StoreFuture<'a, ()>;
 

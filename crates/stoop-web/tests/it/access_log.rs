@@ -1,7 +1,6 @@
 //! Lines of the access log, over both versions.
 
 use std::io::{self, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use stoop_web::{AccessLog, LogHandle, Router, get};
 
 /// A writer whose text can be looked at.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Lines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -23,13 +22,13 @@ impl Write for Lines {
 }
 
 impl Lines {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
 
 /// Asks a server with that log over a version, and waits until the line is queued.
-async fn ask(log: AccessLog, versions: Versions) {
+pub(crate) async fn ask(log: AccessLog, versions: Versions) {
     let app = Router::new().route("/", get(|| "hello")).layer(log).build().unwrap();
     let server = Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
     let client = Client::builder().versions(versions).build().unwrap();
@@ -68,110 +67,6 @@ async fn a_line_has_what_its_format_says() {
             assert!(text.contains(part), "{part} in {text}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_full_queue_drops_lines_and_counts_them() {
-    let lines = Lines::default();
-    let log = AccessLog::custom(lines.clone(), |_, line| line.extend_from_slice(&[b'x'; 100]));
-    let log = log.queue_bytes_max(50);
-    let handle = log.handle();
-    ask(log, Versions::Http1).await;
-    handle.flush();
-    assert_eq!((lines.text().as_str(), handle.dropped_lines()), ("", 1));
-}
-
-#[tokio::test]
-async fn the_writer_is_replaced_and_the_end_writes_what_is_queued() {
-    let (old, new) = (Lines::default(), Lines::default());
-    let log = AccessLog::custom(old.clone(), |entry, line| {
-        line.extend_from_slice(entry.target().as_bytes());
-    });
-    let handle = log.handle();
-    ask(log.clone(), Versions::Http1).await;
-    // The client may have its response before the server notes that it is sent.
-    while old.text().is_empty() {
-        tokio::task::yield_now().await;
-        handle.flush();
-    }
-    handle.replace(new.clone());
-    assert_eq!(old.text(), "/?q\n");
-    ask(log, Versions::Http1).await;
-    while new.text().is_empty() {
-        tokio::task::yield_now().await;
-        handle.flush();
-    }
-    drop(handle);
-    assert_eq!((old.text(), new.text()), ("/?q\n".to_owned(), "/?q\n".to_owned()));
-}
-
-/// A writer that stands still until it is told to go on, as a pipe that is not read does.
-struct StandsStill {
-    begun: Sender<()>,
-    goes_on: Receiver<()>,
-    written: Lines,
-}
-
-impl Write for StandsStill {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.begun.send(()).unwrap();
-        let _ = self.goes_on.recv();
-        self.written.write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn the_last_owner_does_not_wait_for_a_writer_that_stands_still_and_its_line_is_written() {
-    let ((begun, has_begun), (go_on, goes_on)) = (channel(), channel());
-    let written = Lines::default();
-    let log =
-        AccessLog::custom(StandsStill { begun, goes_on, written: written.clone() }, |_, line| {
-            line.extend_from_slice(b"a line");
-        });
-    ask(log.clone(), Versions::Http1).await;
-    has_begun.recv_timeout(Duration::from_secs(10)).unwrap();
-    // It would wait for ever.
-    drop(log);
-    assert_eq!(written.text(), "");
-    go_on.send(()).unwrap();
-    let waits = async {
-        while written.text().is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), waits).await.unwrap();
-    assert_eq!(written.text(), "a line\n");
-}
-
-/// A writer of a full disk.
-struct Full;
-
-impl Write for Full {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::StorageFull.into())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn a_writer_that_fails_is_counted_and_the_log_goes_on() {
-    let lines = Lines::default();
-    let log = AccessLog::custom(Full, |entry, line| {
-        line.extend_from_slice(entry.target().as_bytes());
-    });
-    let handle = log.handle();
-    ask(log.clone(), Versions::Http1).await;
-    handle.flush();
-    assert_eq!((handle.write_failures(), handle.dropped_lines()), (1, 0));
-    handle.replace(lines.clone());
-    ask(log, Versions::Http2).await;
-    handle.flush();
-    assert_eq!((lines.text().as_str(), handle.write_failures()), ("/?q\n", 1));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod access_log;
 mod access_log_ends;
+mod access_log_writers;
 #[cfg(feature = "json")]
 mod arguments;
 mod events;
@@ -10,10 +11,11 @@ mod files;
 #[cfg(feature = "multipart")]
 mod forms;
 mod kit;
-#[cfg(all(feature = "auth", feature = "compression"))]
 mod layers;
 mod proxies;
 mod routing;
+#[cfg(feature = "sessions")]
+mod session_tokens;
 #[cfg(feature = "sessions")]
 mod sessions;
 mod sight;

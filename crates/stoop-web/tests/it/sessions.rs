@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use stoop::{Client, Request, Response};
 use stoop_web::{
-    MemoryStore, Query, Router, Session, SessionError, SessionId, SessionRecord, SessionStore,
-    Sessions, StoreFuture, get, post,
+    MemoryStore, Path, Query, Router, Session, SessionError, SessionId, SessionRecord,
+    SessionStore, Sessions, StoreFuture, get, post,
 };
 
 use crate::kit::{client, field};
@@ -102,6 +102,10 @@ async fn what_begins_after_an_end_has_another_id() {
 /// RFC 9111 §4.1, §7.3: what is one visitor's is not for others, and what is for all is as it was.
 #[tokio::test]
 async fn what_a_session_was_used_for_stays_out_of_shared_caches() {
+    let own = |Path(control): Path<String>, session: Session| {
+        let own = [("cache-control", control), ("vary", "accept, Cookie".to_owned())];
+        (own, session.is_empty().to_string())
+    };
     let router = Router::new()
         .route("/unused", get(async |_: Session| "for all"))
         .route("/none", get(|| "for all"))
@@ -110,13 +114,7 @@ async fn what_a_session_was_used_for_stays_out_of_shared_caches() {
         .route("/set", get(|session: Session| session.insert("user", "ada")))
         .route("/remove", get(async |session: Session| session.remove("none")))
         .route("/renew", get(async |session: Session| session.renew()))
-        .route(
-            "/own",
-            get(|session: Session| {
-                let own = [("cache-control", "public, max-age=60"), ("vary", "accept, Cookie")];
-                (own, session.is_empty().to_string())
-            }),
-        )
+        .route("/own/{control}", get(own))
         .route("/end", get(async |session: Session| session.end()));
     let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
     let visitor = cookie(&send(&client, "GET", "/set", "").await);
@@ -127,13 +125,20 @@ async fn what_a_session_was_used_for_stays_out_of_shared_caches() {
         ("/get", "cookie", "private"),
         ("/empty", "cookie", "private"),
         ("/remove", "cookie", "private"),
-        ("/own", "accept, Cookie", "public, max-age=60"),
+        ("/own/public,%20max-age=60", "accept, Cookie", "public, max-age=60"),
+        ("/own/max-age=9,S-MaxAge=60", "accept, Cookie", "max-age=9,S-MaxAge=60"),
+        ("/own/no-store", "accept, Cookie", "no-store"),
+        ("/own/private", "accept, Cookie", "private"),
+        ("/own/max-age=60", "accept, Cookie", "max-age=60, private"),
+        ("/own/no-cache", "accept, Cookie", "no-cache, private"),
         ("/set", "cookie", "private"),
         ("/end", "cookie", "private"),
     ] {
         for sent in ["", &*unknown, &*visitor] {
             let response = send(&client, "GET", target, sent).await;
-            let fields = (field(&response, "vary"), field(&response, "cache-control"));
+            let lines = response.fields().all("cache-control");
+            let lines: Vec<_> = lines.map(|line| std::str::from_utf8(line).unwrap()).collect();
+            let fields = (field(&response, "vary"), &*lines.join(", "));
             assert_eq!(fields, (vary, control), "{target} {sent}");
         }
     }
@@ -164,6 +169,16 @@ async fn a_session_that_would_be_too_large_stays_as_it_was() {
 
 #[tokio::test]
 async fn what_one_request_ends_or_changes_another_does_not_bring_back() {
+    for sessions in [
+        Sessions::new(MemoryStore::new(10)),
+        // It loads and saves where the other does both at once.
+        Sessions::new(Failing(Arc::default(), MemoryStore::new(10))),
+    ] {
+        ends_and_changes(sessions).await;
+    }
+}
+
+async fn ends_and_changes(sessions: Sessions) {
     let begun = Arc::new(tokio::sync::Semaphore::new(0));
     let gate = Arc::new(tokio::sync::Semaphore::new(0));
     let (begins, held) = (begun.clone(), gate.clone());
@@ -182,11 +197,16 @@ async fn what_one_request_ends_or_changes_another_does_not_bring_back() {
         .route("/", get(read))
         .route("/begin", post(|session: Session| session.insert("user", "guest")))
         .route("/set", post(|session: Session| session.insert("user", "ada")))
+        .route("/keep", post(async |session: Session| session.remove("none")))
         .route("/out", post(async |session: Session| session.end()))
         .route("/slow", get(slow));
-    let client = client(router.layer(Sessions::new(MemoryStore::new(10))));
+    let client = client(router.layer(sessions));
     let visitor = cookie(&send(&client, "POST", "/begin", "").await);
-    for (slow, meanwhile, user) in [("/slow", "/set", "ada"), ("/slow?user=eve", "/out", "")] {
+    for (slow, meanwhile, user) in [
+        ("/slow", "/set", "ada"),
+        ("/slow?user=eve", "/keep", "eve"),
+        ("/slow?user=eve", "/out", ""),
+    ] {
         let (other, sent) = (client.clone(), visitor.clone());
         let request = tokio::spawn(async move { send(&other, "GET", slow, &sent).await });
         begun.acquire().await.unwrap().forget();

@@ -52,7 +52,7 @@ use std::cell::RefCell;
 
 use serde::de::DeserializeOwned;
 
-use crate::extract::rejection::{Place, Problem};
+use crate::extract::problem::{Place, Problem};
 use crate::extract::values::error::ValueError;
 use crate::extract::values::pairs::Pairs;
 

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::extract::rejection::{Place, Problem};
+use crate::extract::problem::{Place, Problem};
 use crate::extract::values::error::ValueError;
 use crate::extract::values::scalar::Values;
 

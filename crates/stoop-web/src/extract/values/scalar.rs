@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 
-use crate::extract::rejection::{Place, Problem};
+use crate::extract::problem::{Place, Problem};
 use crate::extract::values::error::ValueError;
 
 /// One name with its values.

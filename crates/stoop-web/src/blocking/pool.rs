@@ -7,16 +7,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use stoop::{Body, IntoResponse, Response, StatusCode};
 use tokio::sync::oneshot;
 
-use crate::respond::text::text;
+use super::error::BlockingError;
+use super::job::{Call, Job};
 
 /// How long a thread without work stays.
 const IDLE: Duration = Duration::from_secs(10);
-
-/// What a client that found the pool full is told to wait, in seconds: the shortest that Retry-After can say.
-const RETRY_AFTER: &str = "1";
 
 /// Threads on which blocking functions of handlers run, with a bounded queue in front of them. A clone is the same
 /// pool: put it into the [state](crate::Router::state) of a router.
@@ -45,17 +42,6 @@ const RETRY_AFTER: &str = "1";
 #[derive(Clone)]
 pub struct BlockingPool(Arc<Handle>);
 
-/// Why a function in a pool gave no result. As an answer it is 503 with Retry-After, or 500 after a panic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockingError {
-    /// All threads are busy, and the queue is full.
-    Full,
-    /// It panicked.
-    Panicked,
-    /// A thread is needed, and cannot be started.
-    NoThread,
-}
-
 /// What all clones share; when it is dropped, the threads end once the queue is empty.
 struct Handle(Arc<Shared>);
 
@@ -66,14 +52,9 @@ struct Shared {
     queue_max: usize,
 }
 
-/// A function that runs, and what tells its caller the result.
-type Job = Box<dyn FnOnce() -> Report + Send>;
-
-type Report = Box<dyn FnOnce() + Send>;
-
 #[derive(Default)]
 struct State {
-    queue: VecDeque<Job>,
+    queue: VecDeque<Box<dyn Job>>,
     threads: usize,
     /// Threads that wait for a function.
     idle: usize,
@@ -99,7 +80,7 @@ impl BlockingPool {
     }
 
     /// Runs `function` on one of the threads and waits for its result. If the future is dropped, a function that waits
-    /// is left out, and one that has begun runs to its end.
+    /// is left out and makes room for others, and one that has begun runs to its end.
     ///
     /// # Errors
     /// [`BlockingError::Full`] at once if all threads are busy and the queue is full.
@@ -107,16 +88,8 @@ impl BlockingPool {
         &self,
         function: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, BlockingError> {
-        let (sender, receiver) = oneshot::channel();
-        let job = move || -> Report {
-            if sender.is_closed() {
-                return Box::new(|| {});
-            }
-            // The panic's message has been shown by the program's panic hook.
-            let result = catch_unwind(AssertUnwindSafe(function));
-            Box::new(move || drop(sender.send(result)))
-        };
-        self.0.0.push(Box::new(job))?;
+        let (caller, receiver) = oneshot::channel();
+        self.0.0.push(Box::new(Call { function, caller }))?;
         match receiver.await {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(_)) | Err(_) => Err(BlockingError::Panicked),
@@ -129,11 +102,16 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(self: &Arc<Self>, job: Job) -> Result<(), BlockingError> {
+    fn push(self: &Arc<Self>, job: Box<dyn Job>) -> Result<(), BlockingError> {
+        // Dropped when the lock is released: a function may hold anything.
+        let mut out = VecDeque::new();
         let mut state = self.state();
-        // A thread that was started or woken and has not taken its function yet is counted with the queue.
-        if state.running + state.queue.len() >= self.threads_max + self.queue_max {
-            return Err(BlockingError::Full);
+        if self.is_full(&state) {
+            (out, state.queue) =
+                std::mem::take(&mut state.queue).into_iter().partition(|waiting| waiting.is_left());
+            if self.is_full(&state) {
+                return Err(BlockingError::Full);
+            }
         }
         state.queue.push_back(job);
         if state.idle >= state.queue.len() {
@@ -143,8 +121,9 @@ impl Shared {
             let thread = thread::Builder::new().name("stoop-blocking".to_owned());
             match thread.spawn(move || shared.work()) {
                 Ok(_) => state.threads += 1,
+                // Without threads nothing else waits.
                 Err(_) if state.threads == 0 => {
-                    state.queue.clear();
+                    out.extend(state.queue.pop_back());
                     return Err(BlockingError::NoThread);
                 }
                 // The threads that there are will come to it.
@@ -154,6 +133,12 @@ impl Shared {
         Ok(())
     }
 
+    /// Whether there is no room. A thread that was started or woken and has not taken its function yet is counted with the
+    /// queue.
+    fn is_full(&self, state: &State) -> bool {
+        state.running + state.queue.len() >= self.threads_max + self.queue_max
+    }
+
     fn work(&self) {
         let mut state = self.state();
         loop {
@@ -161,7 +146,7 @@ impl Shared {
                 state.running += 1;
                 drop(state);
                 // What a caller's value does when it is dropped may panic too.
-                let report = catch_unwind(AssertUnwindSafe(job));
+                let report = catch_unwind(AssertUnwindSafe(|| job.run()));
                 // Before its caller hears of it: a caller that comes at once with another finds room.
                 self.state().running -= 1;
                 let _ = report.map(|report| catch_unwind(AssertUnwindSafe(report)));
@@ -198,36 +183,12 @@ impl fmt::Debug for BlockingPool {
     }
 }
 
-impl fmt::Display for BlockingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full => "all threads are busy, and the queue is full",
-            Self::Panicked => "the function panicked",
-            Self::NoThread => "no thread can be started",
-        })
-    }
-}
-
-impl std::error::Error for BlockingError {}
-
-impl IntoResponse for BlockingError {
-    type Body = Body;
-    fn into_response(self) -> Response {
-        match self {
-            Self::Panicked => Response::from_status(StatusCode::INTERNAL_SERVER_ERROR),
-            Self::Full | Self::NoThread => {
-                let why = "503 Service Unavailable: too much is waiting\n";
-                let response = text(StatusCode::SERVICE_UNAVAILABLE, why);
-                ([("retry-after", RETRY_AFTER)], response).into_response()
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::mpsc;
+
+    use stoop::IntoResponse;
     use tokio::task::JoinHandle;
 
     /// Runs a function in the pool until it is released. Returns once it has begun.
@@ -274,6 +235,24 @@ mod tests {
         release.send(()).unwrap();
         first.await.unwrap().unwrap();
         assert_eq!(pool.run(|| 4).await, Ok(4));
+    }
+
+    /// Clients that ask and leave would fill the queue else.
+    #[tokio::test]
+    async fn a_function_whose_caller_is_gone_makes_room() {
+        let pool = BlockingPool::new(1, 1);
+        let (release, first) = busy(&pool).await;
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        for _ in 0..3 {
+            let mut dropped = Box::pin(pool.run(|| panic!("it must not run")));
+            assert!(dropped.as_mut().poll(&mut cx).is_pending());
+        }
+        let mut next = Box::pin(pool.run(|| 2));
+        assert!(next.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(pool.run(|| 3).await, Err(BlockingError::Full));
+        release.send(()).unwrap();
+        first.await.unwrap().unwrap();
+        assert_eq!(next.await, Ok(2));
     }
 
     #[tokio::test]

@@ -1,0 +1,9 @@
+//! Blocking functions of handlers, on threads of their own: `pool` runs them, `job` is one that waits, with its caller, and
+//! `error` is why there is no result.
+
+mod error;
+mod job;
+mod pool;
+
+pub use error::BlockingError;
+pub use pool::BlockingPool;
