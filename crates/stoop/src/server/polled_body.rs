@@ -10,7 +10,6 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use pin_project_lite::pin_project;
 
 use crate::body::request_body::RequestBodyWriter;
 use crate::server::call::set_polled;
@@ -18,14 +17,12 @@ use crate::server::call::set_polled;
 /// What the first poll brought: a frame, an error or the end, or the payload of a panic.
 type FirstPoll = Result<Option<Result<Frame<Bytes>, ()>>, Box<dyn Any + Send>>;
 
-pin_project! {
-    /// Content that may have been polled once: what that brought comes first, and then the rest. Its errors are dropped:
-    /// a response that was begun is cut short, whatever the error is.
-    pub(in crate::server) struct PolledBody<B> {
-        first: Option<FirstPoll>,
-        #[pin]
-        body: B,
-    }
+/// Content that may have been polled once: what that brought comes first, and then the rest. Its errors are dropped: a
+/// response that was begun is cut short, whatever the error is.
+pub(in crate::server) struct PolledBody<B> {
+    // Few have one, and it is large.
+    first: Option<Box<FirstPoll>>,
+    body: Pin<Box<B>>,
 }
 
 /// Polls content once, if its length is known: if all of it is there, it is a buffer. Else it is to be polled again, by
@@ -33,10 +30,8 @@ pin_project! {
 pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
     body: B,
     content: Option<&RequestBodyWriter>,
-) -> Result<Bytes, Pin<Box<PolledBody<B>>>> {
-    let mut polled = Box::pin(PolledBody { first: None, body });
-    let this = polled.as_mut().project();
-    let mut body = this.body;
+) -> Result<Bytes, PolledBody<B>> {
+    let mut body = Box::pin(body);
     set_polled(content, true);
     // The caller's code: a panic in it fails this response alone, as soon as it is polled by the connection.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -49,7 +44,7 @@ pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
         Some((frame, is_whole))
     }));
     set_polled(content, false);
-    *this.first = match outcome {
+    let first = match outcome {
         Ok(None) => None,
         Ok(Some((Some(Ok(frame)), true))) => match frame.into_data() {
             Ok(bytes) => return Ok(bytes),
@@ -58,7 +53,7 @@ pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
         Ok(Some((frame, _))) => Some(Ok(frame.map(|frame| frame.map_err(drop)))),
         Err(panic) => Some(Err(panic)),
     };
-    Err(polled)
+    Err(PolledBody { first: first.map(Box::new), body })
 }
 
 impl<B: Body<Data = Bytes>> Body for PolledBody<B> {
@@ -66,12 +61,15 @@ impl<B: Body<Data = Bytes>> Body for PolledBody<B> {
     type Error = ();
 
     fn poll_frame(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
-        let this = self.project();
-        match this.first.take() {
-            None => this.body.poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(drop))),
+        match self.first.take().map(|first| *first) {
+            None => self
+                .body
+                .as_mut()
+                .poll_frame(cx)
+                .map(|frame| frame.map(|frame| frame.map_err(drop))),
             Some(Ok(frame)) => Poll::Ready(frame),
             // The program's panic hook has shown its message.
             Some(Err(panic)) => resume_unwind(panic),
@@ -131,18 +129,18 @@ mod tests {
     fn polled<const N: usize>(
         size: Option<u64>,
         frames: [Option<Result<Frame<Bytes>, &'static str>>; N],
-    ) -> Result<Bytes, Pin<Box<PolledBody<Frames>>>> {
+    ) -> Result<Bytes, PolledBody<Frames>> {
         poll_once(Frames { size, frames: frames.into() }, None)
     }
 
     /// All frames that are left: data, or what else came.
-    fn rest(body: Result<Bytes, Pin<Box<PolledBody<Frames>>>>) -> Vec<String> {
+    fn rest(body: Result<Bytes, PolledBody<Frames>>) -> Vec<String> {
         let mut body = body.expect_err("it was not all there");
         let cx = &mut Context::from_waker(Waker::noop());
         let mut told = Vec::new();
         loop {
             assert!(told.is_empty() || body.first.is_none());
-            told.push(match body.as_mut().poll_frame(cx) {
+            told.push(match Pin::new(&mut body).poll_frame(cx) {
                 Poll::Pending => "pending".into(),
                 Poll::Ready(None) => return told,
                 Poll::Ready(Some(Err(()))) => "error".into(),
@@ -192,7 +190,8 @@ mod tests {
     fn a_panic_is_left_to_the_connection() {
         let mut body = polled(Some(5), [Some(Err("panic"))]).unwrap_err();
         let cx = &mut Context::from_waker(Waker::noop());
-        let panic = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx).is_ready()));
+        let panic =
+            catch_unwind(AssertUnwindSafe(|| Pin::new(&mut body).poll_frame(cx).is_ready()));
         assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"on purpose"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -244,7 +245,7 @@ impl<H: Handler> Http1Driver<H> {
                 _ => return sent,
             };
             set_polled(exchange.content.as_ref(), true);
-            let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll_frame(cx)));
+            let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(cx)));
             set_polled(exchange.content.as_ref(), false);
             let answer = exchange.answer;
             let frame = match polled {

@@ -16,7 +16,6 @@ mod tests;
 mod timeouts;
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -136,7 +135,7 @@ impl<H: Handler> PipelinedExchange<H> {
 enum PipelinedResponse<H: Handler> {
     Running(FutureSlot<H::Future>),
     There(Response<H::Body>),
-    Sending(Pin<Box<PolledBody<H::Body>>>),
+    Sending(PolledBody<H::Body>),
     /// Content that is a file, which the transport may send itself.
     SendingFile(Box<FileContent>),
 }

@@ -81,7 +81,7 @@ pub(super) enum StreamResponse<H: Handler> {
 
 /// Where the content of a response comes from.
 pub(in crate::server) enum ContentSource<B> {
-    Body(Pin<Box<PolledBody<B>>>),
+    Body(PolledBody<B>),
     Tunnel(TunnelContent),
 }
 
@@ -95,7 +95,7 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
         match &mut *self {
-            Self::Body(body) => body.as_mut().poll_frame(cx),
+            Self::Body(body) => Pin::new(body).poll_frame(cx),
             Self::Tunnel(outgoing) => {
                 let polled = Pin::new(outgoing).poll_frame(cx);
                 polled.map(|frame| frame.map(|frame| frame.map_err(drop)))
