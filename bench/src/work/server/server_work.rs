@@ -49,7 +49,7 @@ impl ServerWork {
     pub(crate) fn baselines(&self) -> &'static [&'static str] {
         match self.request.streams {
             _ if self.of == AXUM_STOOP => &["axum", "axum-serve"],
-            _ if self.of == STOOP_FILES => &["nginx", STOOP_FILES],
+            _ if self.of == STOOP_FILES => &["nginx", "nginx-nopush", STOOP_FILES],
             _ if self.of == STOOP_LOGGED => &[STOOP_UNLOGGED],
             _ if self.request.message.is_some() => &["fastwebsockets", STOOP],
             Some(_) => &["h2o", "hyper", "nginx", STOOP],
@@ -61,7 +61,7 @@ impl ServerWork {
     fn default_contenders(&self) -> &'static [&'static str] {
         match self.request.streams {
             _ if self.of == AXUM_STOOP => &[AXUM_STOOP, "axum-serve", "axum"],
-            _ if self.of == STOOP_FILES => &[STOOP_FILES, "nginx"],
+            _ if self.of == STOOP_FILES => &[STOOP_FILES, "nginx", "nginx-nopush"],
             _ if self.of == STOOP_LOGGED => &[STOOP_LOGGED, STOOP_UNLOGGED],
             _ if self.request.message.is_some() => &["tungstenite", "fastwebsockets", "gorilla"],
             Some(_) => &["h2o", "hyper", "nginx"],

@@ -82,7 +82,7 @@ pub(super) const APPLICATIONS: &[ServerWork] = &[
         8,
         Wrk,
         LoadRequest { path: "/1m.txt", ..GET },
-        &[("nginx", AtMost(1.0))],
+        &[("nginx", AtMost(1.0)), ("nginx-nopush", AtMost(1.0))],
     )),
     logged(work(
         "log",
@@ -99,4 +99,4 @@ const WEBSOCKET: &[(&str, Limit)] =
     &[("tungstenite", AtMost(1.0)), ("fastwebsockets", AtMost(1.0)), ("gorilla", AtMost(1.0))];
 
 /// nginx sends these with sendfile, from files that it holds open.
-const FILES_SMALL: &[(&str, Limit)] = &[("nginx", AtMost(0.9))];
+const FILES_SMALL: &[(&str, Limit)] = &[("nginx", AtMost(0.9)), ("nginx-nopush", AtMost(0.9))];
