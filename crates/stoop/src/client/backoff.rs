@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use stoop_io::PeerAddress;
 
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::PoolLimits;
+use crate::limits::{PoolLimits, after};
 
 /// Origins that are remembered, each with some 200 bytes. Beyond it the one whose time is over first is
 /// forgotten, so that it is tried again at once.
@@ -80,7 +80,7 @@ impl Backoff {
             return;
         }
         failures.count = failures.count.saturating_add(1);
-        failures.until = now + delay(failures.count, limits);
+        failures.until = after(now, delay(failures.count, limits));
         (failures.kind, failures.phase) = (error.kind(), error.phase());
         failures.peer = error.remote_address().map(PeerAddress::Inet);
     }
@@ -148,6 +148,15 @@ mod tests {
         backoff.connected("a");
         backoff.failed("a", &refused(), start + MS * at as u32, &limits);
         assert_eq!(next(&backoff, start, at), at, "the count begins again");
+    }
+
+    #[test]
+    fn a_delay_without_end_is_none_that_can_be_counted_and_does_not_panic() {
+        let (backoff, now) = (Backoff::default(), Instant::now());
+        let (backoff_min, backoff_max) = (Duration::MAX, Duration::MAX);
+        let limits = PoolLimits { backoff_min, backoff_max, ..PoolLimits::default() };
+        (0..2).for_each(|_| backoff.failed("a", &refused(), now, &limits));
+        assert!(backoff.check("a", now + 3_600 * 1_000 * MS).is_err());
     }
 
     #[test]
