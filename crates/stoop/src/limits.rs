@@ -49,7 +49,9 @@ pub struct ServerLimits {
     /// Requests on one HTTP/1 connection: 10,000. The last one's response says `Connection: close`.
     pub requests_per_connection_max: u64,
     /// Content of a request that its handler left unread, read and thrown away so that the
-    /// connection can go on: 256 KiB. Beyond it the connection is closed.
+    /// connection can go on: 256 KiB. Beyond it the connection is closed. As much is read and thrown away behind the last
+    /// response of a connection, for up to [`ServerTime::linger`]: closed with bytes unread, the connection would be reset, and
+    /// the client might lose that response.
     pub drain_bytes_max: u64,
     /// Output held for a slow reader, beyond which its handler's body is not asked for more: 64 KiB,
     /// and one piece more. Bytes count until the buffer they are in was sent, which is of 16 KiB. Over
@@ -93,10 +95,14 @@ impl Default for ServerLimits {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SheddingLimits {
-    /// How late a thread of the server may come to a task that is ready: no limit ([`Duration::MAX`]). What is too late
-    /// depends on what the handlers do, and on who asks; a program whose clients give up after some seconds takes one. It
-    /// is measured ten times a second, to within 100 ms, and only where there is a limit; less than 100 ms is taken as that.
-    /// Handlers that block their thread make it late, and so does a machine that has too few processors.
+    /// How late a thread of the server may come to a task that is ready: no limit ([`Duration::MAX`]). Too many requests
+    /// make a thread late; so does a handler that blocks it for seconds, a process that was stopped and goes on, and a
+    /// machine with too few processors. In all of these what has waited would be answered 503, though it could be served
+    /// now, so that no number suits a server of which nothing is known. A program whose handlers do not block takes what its
+    /// clients still wait for: a second or two.
+    ///
+    /// It is measured ten times a second, to within 100 ms, and only where there is a limit; less than 100 ms is taken as
+    /// that. What was measured counts until the next time.
     pub lag_max: Duration,
     /// Handlers of one thread that have been called and have not answered: 65,536, which connections of HTTP/1 do not come to
     /// before they are out of descriptors in most systems; at 16 KiB each they have a GiB. Streaming a response is not
@@ -141,9 +147,15 @@ pub struct ServerTime {
     pub send: Duration,
     /// For reading and throwing away content that a handler left unread: 1 s. Beyond it: closed.
     pub drain: Duration,
-    /// From the request's head to the handler's response, however long that is then sent: no limit.
-    /// Beyond it the handler's future is dropped, and the answer is 503. Over HTTP/2 counted in whole
-    /// seconds, at least one.
+    /// From the request's head to the handler's response, however long that is then sent: no limit. Beyond it the
+    /// handler's future is dropped, and the answer is 503. Over HTTP/2 counted in whole seconds, at least one.
+    ///
+    /// A handler that reads the request's content first has the time that this takes in its own, and one that waits for
+    /// news on purpose has that: an upload may take hours and a long poll minutes, and a number that leaves these alone is
+    /// of no use to a client that waits for a handler that hangs. What clients cause is bounded by the other limits in any
+    /// case. A server whose handlers ask others, which may hang, takes some times what the slowest good answer needs,
+    /// such as 30 s; `Router::time_limit` of `stoop-web` has such limits by route. A download and a stream of events are as
+    /// long as they like: they are behind the response.
     pub handler: Duration,
     /// For the client to close after we did, so that it can read our last response, and so that a request that crosses
     /// with the end of a connection that is drained is not answered by a reset (RFC 9112 §9.6): 2 s.
