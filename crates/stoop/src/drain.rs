@@ -13,11 +13,11 @@ pub(crate) struct DrainState {
     stage: AtomicU8,
     /// Handles that hold the drain up.
     holds: AtomicUsize,
-    waiting: Mutex<Waiters>,
+    waiting: Mutex<DrainWaiters>,
 }
 
 #[derive(Default)]
-struct Waiters {
+struct DrainWaiters {
     /// An entry for each future that waits for the drain.
     draining: Vec<Option<Waker>>,
     free: Vec<usize>,
@@ -64,7 +64,7 @@ impl DrainState {
         is_released()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiters> {
+    fn waiting(&self) -> MutexGuard<'_, DrainWaiters> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -15,10 +15,10 @@ const ORIGINS_MAX: usize = 1024;
 
 /// The origins to which connections failed, one after the other.
 #[derive(Default)]
-pub(crate) struct Backoff(Mutex<HashMap<Box<str>, Failures>>);
+pub(crate) struct Backoff(Mutex<HashMap<Box<str>, OriginFailures>>);
 
 /// The failures of an origin since a connection to it was made.
-struct Failures {
+struct OriginFailures {
     count: u32,
     /// When it is tried again.
     until: Instant,
@@ -68,7 +68,7 @@ impl Backoff {
                 origins.remove(&first);
             }
         }
-        let failures = origins.entry(origin.into()).or_insert_with(|| Failures {
+        let failures = origins.entry(origin.into()).or_insert_with(|| OriginFailures {
             count: 0,
             until: now,
             kind: error.kind(),
@@ -85,7 +85,7 @@ impl Backoff {
         failures.peer = error.remote_address().map(PeerAddress::Inet);
     }
 
-    fn origins(&self) -> MutexGuard<'_, HashMap<Box<str>, Failures>> {
+    fn origins(&self) -> MutexGuard<'_, HashMap<Box<str>, OriginFailures>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
