@@ -28,6 +28,12 @@ pub use client::{ClientLimits, ClientTime, PoolLimits};
 pub(crate) use stoop_proto::after;
 pub use stoop_proto::{Http2Limits, Limits as WireLimits, Rate};
 
+/// How many bytes of HTTP/1 may wait for those behind them: one more than a head or a trailer section may have, which are
+/// read as a whole, so that its limit is seen exceeded.
+pub(crate) fn unread_bytes_max(wire: &WireLimits) -> usize {
+    wire.head_bytes_max.max(wire.trailers_bytes_max).saturating_add(1)
+}
+
 /// Bounds of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -30,6 +30,7 @@ use crate::connection_info::ConnectionFacts;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::connection_info::TlsFacts;
 use crate::handler::Handler;
+use crate::limits::unread_bytes_max;
 use crate::response::CutShort;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
@@ -230,10 +231,9 @@ impl<H: Handler> Http1Driver<H> {
         matches!(self.stage, Http1Stage::Open | Http1Stage::Discarding { .. })
     }
 
-    /// How many bytes may wait unread: one more than a limit allows, so that it is seen exceeded.
+    /// How many bytes may wait unread.
     fn room(&self) -> usize {
-        let wire = &self.core.limits.wire;
-        wire.head_bytes_max.max(wire.trailers_bytes_max).saturating_add(1)
+        unread_bytes_max(&self.core.limits.wire)
     }
 
     /// Whether so much is on its way to the client that nothing more is begun.
