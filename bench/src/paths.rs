@@ -36,7 +36,7 @@ use crate::http2;
 pub(crate) const PATHS: [&str; 7] =
     ["GET /", "GET /820", "GET /1m", "GET /stream", "POST /", "POST /sink", "POST /sink chunked"];
 
-/// The requests that only some servers response.
+/// The requests that only some servers answer.
 pub(crate) const MORE_PATHS: [&str; 2] = ["GET /spin", ENDLESS];
 const ENDLESS: &str = "GET /drip";
 

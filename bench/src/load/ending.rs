@@ -86,9 +86,10 @@ impl EndingLoad {
         let printed = std::fs::read_to_string(&self.output).context("the load's output")?;
         let result = LoadResult::from_summary(&printed).context("the load's counts")?;
         ensure!(result.requests > 0, "no request was answered");
-        let count = |key| (key, result.more.get(key).copied().unwrap_or(0.0));
-        let mut sample: Sample = COUNTS.map(count).into();
-        sample.insert("answered", result.requests as f64);
+        let mut sample = Sample::from([("answered", result.requests as f64)]);
+        for key in COUNTS {
+            sample.insert(key, result.count(key)?);
+        }
         Ok(sample)
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+
 /// The counts of a load generator in one run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct LoadResult {
@@ -56,6 +58,12 @@ impl LoadResult {
         let duration = Duration::from_micros(value("duration_us")?);
         Some(Self { requests: value("requests")?, duration, more })
     }
+
+    /// The further count of that name. One that a load has not printed is an error: as a zero it would be just what a
+    /// figure asks for.
+    pub(crate) fn count(&self, name: &str) -> Result<f64> {
+        self.more.get(name).copied().with_context(|| format!("the load has not printed {name}"))
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +80,7 @@ mod tests {
             (result.requests, result.duration.as_secs(), result.more["errors"]),
             (10, 2, 1.0)
         );
+        assert_eq!((result.count("errors").unwrap(), result.count("hung").is_err()), (1.0, true));
         assert_eq!(LoadResult::from_summary("summary requests=10"), None);
     }
 }

@@ -23,7 +23,7 @@ use crate::program_source::{Built, ProgramSource};
 use crate::report::{Report, Subject};
 use crate::run_server;
 use crate::series::{Metric, Sample, Series, metric};
-use crate::table;
+use crate::{table, work};
 
 const LOST: &str = "lost";
 const LONGEST: &str = "longest_s";
@@ -60,11 +60,7 @@ const WORKS: [(&str, &str); 2] = [
 
 /// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &DrainOptions) -> Result<Vec<Report>> {
-    let named = options.work.as_deref().unwrap_or_default();
-    for name in named {
-        let known = WORKS.iter().any(|(work, _)| work == name);
-        ensure!(known, "no work {name}; there are: {}", names());
-    }
+    let works = work::chosen(&WORKS, options.work.as_deref(), |work| work.0)?;
     let built = Built {
         command: ["cargo", "build", "--release", "-p", "stoop-bench-drain"]
             .map(str::to_owned)
@@ -77,14 +73,13 @@ pub(crate) fn run(bench: &Bench, options: &DrainOptions) -> Result<Vec<Report>> 
     let load = EndingLoad::program(bench)?;
     bench.leave_server_core()?;
     let drains = Drains { bench, options, server, load };
-    let is_chosen = |work: &&(&str, &str)| named.is_empty() || named.iter().any(|n| n == work.0);
-    let works = WORKS.iter().filter(is_chosen);
-    works.map(|(version, what)| drains.report(version, what).map(table::print)).collect()
+    let report = |(version, what): &(&'static str, &str)| drains.report(version, what);
+    works.into_iter().map(|work| report(work).map(table::print)).collect()
 }
 
 /// The names of all works.
 pub(crate) fn names() -> String {
-    WORKS.map(|(name, _)| name).join(", ")
+    work::listed(&WORKS, |work| work.0)
 }
 
 struct Drains<'a> {

@@ -45,7 +45,7 @@ const POLL: Duration = Duration::from_millis(10);
 
 /// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &FairnessOptions) -> Result<Vec<Report>> {
-    let works = choose(options)?;
+    let works = work::chosen(WORKS, options.work.as_deref(), |work| work.name)?;
     // Missing programs are built before anything is measured.
     for work in &works {
         bench.build_servers(&work::names(&options.common, work.default_contenders()))?;
@@ -55,16 +55,6 @@ pub(crate) fn run(bench: &Bench, options: &FairnessOptions) -> Result<Vec<Report
         .into_iter()
         .map(|work| run_one(bench, options, &program, work).map(table::print))
         .collect()
-}
-
-fn choose(options: &FairnessOptions) -> Result<Vec<&'static FairnessWork>> {
-    let named = options.work.as_deref().unwrap_or_default();
-    for name in named {
-        let known = WORKS.iter().any(|work| work.name == name);
-        ensure!(known, "no work {name}; there are: {}", list::names());
-    }
-    let is_chosen = |work: &&FairnessWork| named.is_empty() || named.iter().any(|n| n == work.name);
-    Ok(WORKS.iter().filter(is_chosen).collect())
 }
 
 fn run_one(
@@ -112,21 +102,21 @@ impl FairnessTurn<'_> {
         let elsewhere = watch.end()?;
 
         let percent = |part: Duration| 100.0 * part.as_secs_f64() / elapsed.as_secs_f64();
-        let count = |key| result.more.get(key).copied().unwrap_or(0.0);
         // A server may end such connections, but not keep them without serving them.
-        let is_served = count("greedy") + count("reconnects") > 0.0;
+        let (greedy, reconnects) = (result.count("greedy")?, result.count("reconnects")?);
+        let is_served = greedy + reconnects > 0.0;
         ensure!(is_served, "the greedy side got no responses, and its connections were kept");
         let mut sample = Sample::from([
-            (P50, count("p50_us") / 1e3),
-            (P99, count("p99_us") / 1e3),
-            ("max_ms", count("max_us") / 1e3),
+            (P50, result.count("p50_us")? / 1e3),
+            (P99, result.count("p99_us")? / 1e3),
+            ("max_ms", result.count("max_us")? / 1e3),
             ("samples", result.requests as f64),
-            ("alone_p50_ms", count("alone_p50_us") / 1e3),
-            ("alone_p99_ms", count("alone_p99_us") / 1e3),
-            ("greedy_per_s", count("greedy") / result.duration.as_secs_f64()),
+            ("alone_p50_ms", result.count("alone_p50_us")? / 1e3),
+            ("alone_p99_ms", result.count("alone_p99_us")? / 1e3),
+            ("greedy_per_s", greedy / result.duration.as_secs_f64()),
             ("busy_pct", percent(cpu)),
-            ("errors", count("errors")),
-            ("reconnects", count("reconnects")),
+            ("errors", result.count("errors")?),
+            ("reconnects", reconnects),
         ]);
         sample.extend(elsewhere);
         Ok(sample)

@@ -25,7 +25,7 @@ use crate::program::Program;
 use crate::report::{Report, Subject};
 use crate::run_server;
 use crate::series::{Metric, Sample, Series, metric};
-use crate::table;
+use crate::{table, work};
 
 const LOST: &str = "lost";
 const REFUSED: &str = "refused";
@@ -73,11 +73,7 @@ const WORKS: [(&str, &str); 3] = [
 
 /// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &HandoverOptions) -> Result<Vec<Report>> {
-    let named = options.work.as_deref().unwrap_or_default();
-    for name in named {
-        let known = WORKS.iter().any(|(work, _)| work == name);
-        ensure!(known, "no work {name}; there are: {}", names());
-    }
+    let works = work::chosen(&WORKS, options.work.as_deref(), |work| work.0)?;
     let (stoop, load) = (bench.stoop_command()?, EndingLoad::program(bench)?);
     bench.leave_server_core()?;
     let content = bench.directory().join("handover");
@@ -86,14 +82,13 @@ pub(crate) fn run(bench: &Bench, options: &HandoverOptions) -> Result<Vec<Report
         .context("the directory to serve")?;
     let errors = bench.directory().join("handover-errors");
     let hand_overs = HandOvers { bench, options, stoop, load, content, errors };
-    let is_chosen = |work: &&(&str, &str)| named.is_empty() || named.iter().any(|n| n == work.0);
-    let works = WORKS.iter().filter(is_chosen);
-    works.map(|(name, what)| hand_overs.report(name, what).map(table::print)).collect()
+    let report = |(name, what): &(&'static str, &str)| hand_overs.report(name, what);
+    works.into_iter().map(|work| report(work).map(table::print)).collect()
 }
 
 /// The names of all works.
 pub(crate) fn names() -> String {
-    WORKS.map(|(name, _)| name).join(", ")
+    work::listed(&WORKS, |work| work.0)
 }
 
 struct HandOvers<'a> {

@@ -53,7 +53,7 @@ pub(crate) struct RequestsProgram {
 
 /// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &RequestsOptions) -> Result<Vec<Report>> {
-    let works = choose(options)?;
+    let works = work::chosen(WORKS, options.work.as_deref(), |work| work.name)?;
     let names = work::names(&options.common, &["reqwest", "go"]);
     // Missing programs are built before anything is measured.
     obtain(bench, &names)?;
@@ -61,16 +61,6 @@ pub(crate) fn run(bench: &Bench, options: &RequestsOptions) -> Result<Vec<Report
         bench.build_servers(&[work.server.to_owned()])?;
     }
     works.into_iter().map(|work| run_one(bench, options, &names, work).map(table::print)).collect()
-}
-
-fn choose(options: &RequestsOptions) -> Result<Vec<&'static RequestsWork>> {
-    let named = options.work.as_deref().unwrap_or_default();
-    for name in named {
-        let known = WORKS.iter().any(|work| work.name == name);
-        ensure!(known, "no work {name}; there are: {}", list::names());
-    }
-    let is_chosen = |work: &&RequestsWork| named.is_empty() || named.iter().any(|n| n == work.name);
-    Ok(WORKS.iter().filter(is_chosen).collect())
 }
 
 fn run_one(

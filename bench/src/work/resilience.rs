@@ -92,21 +92,16 @@ const WORKS: &[(&str, Work)] = &[
 
 /// The names of all works.
 pub(crate) fn names() -> String {
-    WORKS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+    work::listed(WORKS, |work| work.0)
 }
 
 /// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &ResilienceOptions) -> Result<Vec<Report>> {
-    let named = options.work.as_deref().unwrap_or_default();
-    for name in named {
-        let is_known = WORKS.iter().any(|(known, _)| known == name);
-        ensure!(is_known, "no work {name}; there are: {}", names());
-    }
-    let is_chosen = |name: &str| named.is_empty() || named.iter().any(|named| named == name);
+    let chosen = work::chosen(WORKS, options.work.as_deref(), |work| work.0)?;
     let program = bench.own_program(&bench.root().join("resilience"), "stoop-bench-resilience")?;
     let runner = Runner { bench, program };
-    let chosen = WORKS.iter().filter(|(name, _)| is_chosen(name));
-    chosen.map(|(name, work)| runner.run(options, name, *work).map(table::print)).collect()
+    let run = |(name, work): &(&'static str, Work)| runner.run(options, name, *work);
+    chosen.into_iter().map(|work| run(work).map(table::print)).collect()
 }
 
 struct Runner<'a> {

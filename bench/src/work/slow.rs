@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::arguments::SlowOptions;
 use crate::bench::Bench;
@@ -80,22 +80,17 @@ const WORKS: [SlowWork; 2] = [
 
 /// Runs the chosen works one after the other.
 pub(crate) fn run(bench: &Bench, options: &SlowOptions) -> Result<Vec<Report>> {
-    let named = options.work.as_deref().unwrap_or_default();
-    for name in named {
-        let known = WORKS.iter().any(|work| work.name == name);
-        ensure!(known, "no work {name}; there are: {}", names());
-    }
-    let is_chosen = |work: &&SlowWork| named.is_empty() || named.iter().any(|n| n == work.name);
+    let works = work::chosen(&WORKS, options.work.as_deref(), |work| work.name)?;
     // Missing programs are built before anything is measured.
     bench.build_servers(&contenders(options))?;
     let program = bench.own_load("stoop-bench-slow-clients")?;
-    let works = WORKS.iter().filter(is_chosen);
-    works.map(|work| run_one(bench, options, &program, work).map(table::print)).collect()
+    let run = |work| run_one(bench, options, &program, work).map(table::print);
+    works.into_iter().map(run).collect()
 }
 
 /// The names of all works.
 pub(crate) fn names() -> String {
-    WORKS.map(|work| work.name).join(", ")
+    work::listed(&WORKS, |work| work.name)
 }
 
 fn contenders(options: &SlowOptions) -> Vec<String> {
@@ -152,22 +147,22 @@ impl SlowTurn<'_> {
         let cpu = usage::cpu_time(pid)?.saturating_sub(cpu_before);
         let elsewhere = watch.end()?;
 
-        let count = |key| result.more.get(key).copied().unwrap_or(0.0);
         let growth = (most - before) as f64;
         let mut sample = Sample::from([
-            (RATIO, count("p99_us") / count("alone_p99_us").max(1.0)),
-            ("p99_ms", count("p99_us") / 1e3),
-            ("alone_p99_ms", count("alone_p99_us") / 1e3),
-            ("max_ms", count("max_us") / 1e3),
+            (RATIO, result.count("p99_us")? / result.count("alone_p99_us")?.max(1.0)),
+            ("p99_ms", result.count("p99_us")? / 1e3),
+            ("alone_p99_ms", result.count("alone_p99_us")? / 1e3),
+            ("max_ms", result.count("max_us")? / 1e3),
             ("samples", result.requests as f64),
             ("growth_mib", growth / 1024.0 / 1024.0),
             ("kib_per_client", growth / 1024.0 / f64::from(options.clients)),
-            ("first_end_s", count("first_end_us") / 1e6),
-            (LAST, count("last_end_us") / 1e6),
+            ("first_end_s", result.count("first_end_us")? / 1e6),
+            (LAST, result.count("last_end_us")? / 1e6),
             ("cpu_s", cpu.as_secs_f64()),
         ]);
-        let counted = ["errors", "timed_out", "closed", "reset", "other", LEFT];
-        sample.extend(counted.map(|key| (key, count(key))));
+        for key in ["errors", "timed_out", "closed", "reset", "other", LEFT] {
+            sample.insert(key, result.count(key)?);
+        }
         sample.extend(elsewhere);
         Ok(sample)
     }

@@ -56,9 +56,9 @@ pub fn take_inherited_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     Ok(owned)
 }
 
-/// Makes `place` another descriptor of what `descriptor` is one of, which programs that are started from now on inherit
-/// under the number that is returned. What `place` was before is closed. A place that was opened early has a small number,
-/// which [`take_inherited_descriptor`] asks for.
+/// Replaces `place` by a copy of `descriptor` under the same number, which is returned: programs that are started from now
+/// on inherit it (dup2). What `place` was before is closed. A place that was opened early has a small number, as
+/// [`take_inherited_descriptor`] needs it.
 ///
 /// # Errors
 /// The system's.

@@ -1,12 +1,12 @@
 //! Content of requests and responses, streamed.
 
-mod adapted;
 mod channel;
 #[cfg(feature = "compression")]
 pub(crate) mod coding;
 mod convert;
 mod file;
 pub(crate) mod file_content;
+mod frames;
 #[cfg(feature = "multipart")]
 mod multipart;
 pub(crate) mod queue;
@@ -19,7 +19,6 @@ mod traits;
 use std::any::Any;
 use std::fmt;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
@@ -29,8 +28,8 @@ use stoop_proto::Fields;
 use crate::error::BoxError;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::header_map::from_map;
-use adapted::Adapted;
 use file_content::FileContent;
+use frames::BoxedFrames;
 use request_body::RequestBodyReader;
 
 pub(crate) use channel::ChannelItem;
@@ -40,8 +39,6 @@ pub use coding::ContentCoding;
 pub use convert::{BufferKind, IntoBody, StreamKind};
 #[cfg(feature = "multipart")]
 pub use multipart::{Form, Part};
-
-type Boxed = Pin<Box<dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync>>;
 
 /// The content of a message: nothing, a buffer, or a stream.
 ///
@@ -98,7 +95,7 @@ pub(crate) enum Kind {
     /// Boxed, because it is rare and has a body within.
     Replay(Box<Replay>),
     Stream {
-        frames: Boxed,
+        frames: BoxedFrames,
         trailers: Option<Box<Fields>>,
     },
 }
@@ -111,10 +108,12 @@ pub(crate) struct Replay {
 }
 
 impl Kind {
-    fn stream(
-        frames: impl http_body::Body<Data = Bytes, Error = BoxError> + Send + Sync + 'static,
-    ) -> Self {
-        Self::Stream { frames: Box::pin(frames), trailers: None }
+    fn stream<B>(body: B) -> Self
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self::Stream { frames: BoxedFrames::new(body), trailers: None }
     }
 }
 
@@ -141,7 +140,7 @@ impl Body {
         if let Some(file) = take_file(&mut body) {
             return Self(Kind::File(file));
         }
-        Self(Kind::stream(Adapted::new(body)))
+        Self(Kind::stream(body))
     }
 
     /// Content that is being received.
@@ -205,7 +204,7 @@ impl Body {
             }
             Kind::Replay(replay) => replay.body_mut().poll_chunk(cx),
             Kind::Stream { frames, trailers } => loop {
-                return Poll::Ready(match ready!(frames.as_mut().poll_frame(cx)) {
+                return Poll::Ready(match ready!(frames.poll_frame(cx)) {
                     None => None,
                     Some(Ok(frame)) => match frame.into_data() {
                         Ok(data) => Some(Ok(data)),

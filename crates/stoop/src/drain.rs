@@ -13,11 +13,11 @@ pub(crate) struct DrainState {
     stage: AtomicU8,
     /// Handles that hold the drain up.
     holds: AtomicUsize,
-    waiting: Mutex<Waiters>,
+    waiting: Mutex<DrainWaiters>,
 }
 
 #[derive(Default)]
-struct Waiters {
+struct DrainWaiters {
     /// An entry for each future that waits for the drain.
     draining: Vec<Option<Waker>>,
     free: Vec<usize>,
@@ -64,7 +64,7 @@ impl DrainState {
         is_released()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiters> {
+    fn waiting(&self) -> MutexGuard<'_, DrainWaiters> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -146,9 +146,11 @@ impl Draining {
             return;
         }
         let mut waiting = state.waiting();
-        // An entry is gone if the drain has begun since.
+        // The entries are gone then, and there is nothing to wait for.
+        if state.has_begun() {
+            return;
+        }
         let entry = self.entry.as_ref().map(|(entry, _)| *entry);
-        let entry = entry.filter(|entry| *entry < waiting.draining.len());
         let entry = entry.or_else(|| waiting.free.pop()).unwrap_or_else(|| {
             waiting.draining.push(None);
             waiting.draining.len() - 1
@@ -247,6 +249,21 @@ mod tests {
         assert_eq!((poll(&mut kept), poll(&mut kept.clone())), (Poll::Ready(()), Poll::Ready(())));
         drop(kept);
         assert_eq!(state.waiting().draining.len(), 0);
+    }
+
+    /// A handler that is polled on one thread while the drain begins on another.
+    #[test]
+    fn a_future_that_was_late_for_the_drain_panicked_if_others_had_been_dropped() {
+        let state = Arc::<DrainState>::default();
+        let (mut kept, mut dropped) =
+            (Draining::new(Some(state.clone())), Draining::new(Some(state.clone())));
+        assert_eq!((poll(&mut kept), poll(&mut dropped)), (Poll::Pending, Poll::Pending));
+        drop(dropped);
+        let mut late = kept.clone();
+        assert!(!late.is_draining());
+        state.begin();
+        late.register(Waker::noop());
+        assert_eq!((poll(&mut late), poll(&mut kept)), (Poll::Ready(()), Poll::Ready(())));
     }
 
     #[test]

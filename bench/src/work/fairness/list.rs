@@ -4,6 +4,7 @@ use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
 use crate::load::LoadRequest;
 use crate::run_server::ServerMode;
+use crate::work;
 
 /// The metrics with limits.
 pub(super) const P50: &str = "p50_ms";
@@ -93,5 +94,5 @@ impl FairnessWork {
 
 /// The names of all works.
 pub(crate) fn names() -> String {
-    WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
+    work::listed(WORKS, |work| work.name)
 }

@@ -3,6 +3,7 @@
 use crate::contender::STOOP;
 use crate::figure::{Figure, Limit};
 use crate::run_server::ServerMode;
+use crate::work;
 
 /// The metrics by which clients are compared.
 pub(super) const CPU: &str = "cpu_us_per_request";
@@ -118,5 +119,5 @@ impl RequestsWork {
 
 /// The names of all works.
 pub(crate) fn names() -> String {
-    WORKS.iter().map(|work| work.name).collect::<Vec<_>>().join(", ")
+    work::listed(WORKS, |work| work.name)
 }

@@ -13,9 +13,9 @@ use super::x509::CertificateNames;
 ///
 /// The names are read when they are first asked for. A certificate whose names cannot be read has none.
 #[derive(Clone)]
-pub struct PeerCertificate(Arc<Shown>);
+pub struct PeerCertificate(Arc<ShownCertificates>);
 
-struct Shown {
+struct ShownCertificates {
     /// One at least.
     chain: Vec<CertificateDer<'static>>,
     names: OnceLock<CertificateNames>,
@@ -27,7 +27,7 @@ impl PeerCertificate {
         if chain.is_empty() {
             return None;
         }
-        Some(Self(Arc::new(Shown { chain, names: OnceLock::new() })))
+        Some(Self(Arc::new(ShownCertificates { chain, names: OnceLock::new() })))
     }
 
     /// The chain as the peer has sent it, in DER: its own certificate first, then those of the issuers that it named.

@@ -24,12 +24,12 @@ pub(super) struct Shutdown {
     peer_text: Box<[u8]>,
     /// Whether all streams above `peer_last_stream` were reported as unprocessed.
     unprocessed_reported: bool,
-    drain: DrainState,
+    drain: DrainStage,
 }
 
 /// The state of our own graceful shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum DrainState {
+enum DrainStage {
     #[default]
     Open,
     /// GOAWAY was sent; streams are still accepted, until then.
@@ -65,23 +65,23 @@ impl Shutdown {
 
     /// Whether the connection is over once it has no streams: one end has sent its final GOAWAY.
     pub(super) fn is_draining(&self) -> bool {
-        self.is_peer_going_away() || matches!(self.drain, DrainState::Named { .. })
+        self.is_peer_going_away() || matches!(self.drain, DrainStage::Named { .. })
     }
 
     /// Whether the final GOAWAY is still to be sent.
     pub(super) fn is_announced(&self) -> bool {
-        matches!(self.drain, DrainState::Announced { .. })
+        matches!(self.drain, DrainStage::Announced { .. })
     }
 
     /// Whether a stream of the peer is above the last one in our final GOAWAY.
     #[inline]
     pub(super) fn is_beyond_last(&self, id: u32) -> bool {
-        matches!(self.drain, DrainState::Named { last } if id > last)
+        matches!(self.drain, DrainStage::Named { last } if id > last)
     }
 
     /// Whether this end may open streams.
     pub(super) fn may_open(&self) -> bool {
-        self.peer_last_stream.is_none() && self.drain == DrainState::Open && !self.is_closed()
+        self.peer_last_stream.is_none() && self.drain == DrainStage::Open && !self.is_closed()
     }
 
     /// Begins a graceful shutdown, for that reason. Returns the last stream of the GOAWAY that is to be
@@ -92,14 +92,14 @@ impl Shutdown {
         now: Instant,
         reason: CloseReason,
     ) -> Option<u32> {
-        if self.drain != DrainState::Open || self.is_closed() {
+        if self.drain != DrainStage::Open || self.is_closed() {
             return None;
         }
         self.reason.get_or_insert(reason);
         let (drain, last) = match role {
-            Role::Server => (DrainState::Announced { until: now + DRAIN_TIMEOUT }, STREAM_MAX),
+            Role::Server => (DrainStage::Announced { until: now + DRAIN_TIMEOUT }, STREAM_MAX),
             // Servers do not push: there is no last stream to wait for.
-            Role::Client => (DrainState::Named { last: 0 }, 0),
+            Role::Client => (DrainStage::Named { last: 0 }, 0),
         };
         self.drain = drain;
         Some(last)
@@ -110,7 +110,7 @@ impl Shutdown {
     pub(super) fn finish_drain(&mut self, last: u32) -> bool {
         let is_announced = self.is_announced();
         if is_announced {
-            self.drain = DrainState::Named { last };
+            self.drain = DrainStage::Named { last };
         }
         is_announced
     }
@@ -118,8 +118,8 @@ impl Shutdown {
     /// When streams are not accepted any more, if no answer comes before.
     pub(super) fn drain_deadline(&self) -> Option<Instant> {
         match self.drain {
-            DrainState::Announced { until } => Some(until),
-            DrainState::Open | DrainState::Named { .. } => None,
+            DrainStage::Announced { until } => Some(until),
+            DrainStage::Open | DrainStage::Named { .. } => None,
         }
     }
 

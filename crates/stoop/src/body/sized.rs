@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use pin_project_lite::pin_project;
 
 use super::Body;
 use crate::error::BoxError;
@@ -25,29 +26,33 @@ impl Body {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self::stream(Sized { left: length, body: Box::pin(body) })
+        Self::stream(SizedContent { left: length, body })
     }
 }
 
-struct Sized<B> {
-    /// What is still to come.
-    left: u64,
-    body: Pin<Box<B>>,
+pin_project! {
+    struct SizedContent<B> {
+        // What is still to come.
+        left: u64,
+        #[pin]
+        body: B,
+    }
 }
 
-impl<B: http_body::Body<Data = Bytes>> http_body::Body for Sized<B> {
+impl<B: http_body::Body<Data = Bytes>> http_body::Body for SizedContent<B> {
     type Data = Bytes;
     type Error = B::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let polled = self.body.as_mut().poll_frame(cx);
+        let this = self.project();
+        let polled = this.body.poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(data) = frame.data_ref()
         {
-            self.left = self.left.saturating_sub(data.len() as u64);
+            *this.left = this.left.saturating_sub(data.len() as u64);
         }
         polled
     }
@@ -73,12 +78,17 @@ impl Body {
         T: Into<Bytes>,
         E: Into<BoxError>,
     {
-        Self::stream(FromStream(Box::pin(stream)))
+        Self::stream(FromStream { stream })
     }
 }
 
 #[cfg(feature = "stream")]
-struct FromStream<S>(Pin<Box<S>>);
+pin_project! {
+    struct FromStream<S> {
+        #[pin]
+        stream: S,
+    }
+}
 
 #[cfg(feature = "stream")]
 impl<S, T, E> http_body::Body for FromStream<S>
@@ -90,10 +100,10 @@ where
     type Error = E;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, E>>> {
-        let polled = self.0.as_mut().poll_next(cx);
+        let polled = self.project().stream.poll_next(cx);
         polled.map(|item| item.map(|piece| piece.map(|data| Frame::data(data.into()))))
     }
 }

@@ -22,7 +22,7 @@ impl http_body::Body for Body {
             return replay.poll_frame(cx);
         }
         if let Kind::Stream { frames, .. } = &mut self.0 {
-            let frame = ready!(frames.as_mut().poll_frame(cx));
+            let frame = ready!(frames.poll_frame(cx));
             return Poll::Ready(frame.map(|frame| frame.map_err(request_body)));
         }
         if let Some(chunk) = ready!(self.poll_chunk(cx)) {

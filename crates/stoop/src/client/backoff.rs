@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use stoop_io::PeerAddress;
 
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::PoolLimits;
+use crate::limits::{PoolLimits, after};
 
 /// Origins that are remembered, each with some 200 bytes. Beyond it the one whose time is over first is
 /// forgotten, so that it is tried again at once.
@@ -15,10 +15,10 @@ const ORIGINS_MAX: usize = 1024;
 
 /// The origins to which connections failed, one after the other.
 #[derive(Default)]
-pub(crate) struct Backoff(Mutex<HashMap<Box<str>, Failures>>);
+pub(crate) struct Backoff(Mutex<HashMap<Box<str>, OriginFailures>>);
 
 /// The failures of an origin since a connection to it was made.
-struct Failures {
+struct OriginFailures {
     count: u32,
     /// When it is tried again.
     until: Instant,
@@ -68,7 +68,7 @@ impl Backoff {
                 origins.remove(&first);
             }
         }
-        let failures = origins.entry(origin.into()).or_insert_with(|| Failures {
+        let failures = origins.entry(origin.into()).or_insert_with(|| OriginFailures {
             count: 0,
             until: now,
             kind: error.kind(),
@@ -80,12 +80,12 @@ impl Backoff {
             return;
         }
         failures.count = failures.count.saturating_add(1);
-        failures.until = now + delay(failures.count, limits);
+        failures.until = after(now, delay(failures.count, limits));
         (failures.kind, failures.phase) = (error.kind(), error.phase());
         failures.peer = error.remote_address().map(PeerAddress::Inet);
     }
 
-    fn origins(&self) -> MutexGuard<'_, HashMap<Box<str>, Failures>> {
+    fn origins(&self) -> MutexGuard<'_, HashMap<Box<str>, OriginFailures>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -148,6 +148,15 @@ mod tests {
         backoff.connected("a");
         backoff.failed("a", &refused(), start + MS * at as u32, &limits);
         assert_eq!(next(&backoff, start, at), at, "the count begins again");
+    }
+
+    #[test]
+    fn a_delay_without_end_is_none_that_can_be_counted_and_does_not_panic() {
+        let (backoff, now) = (Backoff::default(), Instant::now());
+        let (backoff_min, backoff_max) = (Duration::MAX, Duration::MAX);
+        let limits = PoolLimits { backoff_min, backoff_max, ..PoolLimits::default() };
+        (0..2).for_each(|_| backoff.failed("a", &refused(), now, &limits));
+        assert!(backoff.check("a", now + 3_600 * 1_000 * MS).is_err());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Making a connection: the name, the address, TLS, each with its own time.
 
+mod secure;
+
 use std::future::Future;
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop_io::{Addresses, AnyTransport, PeerAddress, Transport, Unix, is_public, now};
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::{ClientTls, TlsError, TlsErrorKind};
+use stoop_io::ClientTls;
+use stoop_io::{Addresses, AnyTransport, PeerAddress, Transport, Unix, is_public, now};
 use url::{Host, Url};
 
 use super::connect_target::ConnectTarget;
@@ -27,6 +27,8 @@ use crate::limits::after;
 use crate::request::relay::ExtensionRelay;
 use crate::timings::Stopwatch;
 use crate::versions::Versions;
+
+use secure::secure;
 
 /// How a client reaches servers.
 pub(crate) struct Connector {
@@ -279,36 +281,6 @@ impl Connector {
     }
 }
 
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-async fn secure(
-    tls: &ClientTls,
-    io: AnyTransport,
-    url: &Url,
-    versions: Versions,
-    terms: ConnectLimits<'_>,
-) -> Result<AnyTransport, Error> {
-    let name = url.host_str().unwrap_or_default();
-    // What is to be spoken, whatever the configuration was made for.
-    let alpn = if tls.offers_alpn() { versions.offered() } else { &[] };
-    let session = tls.connect_with_alpn(io, name, alpn);
-    let mut session = session.map_err(tls_error)?;
-    let handshake = poll_fn(|cx| session.poll_handshake(cx));
-    let done = terms.within(terms.time.tls, Phase::Tls, handshake).await?;
-    done.map_err(tls_error)?;
-    Ok(session.into())
-}
-
-#[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-async fn secure(
-    _: AnyTransport,
-    _: &Url,
-    _: Versions,
-    _: ConnectLimits<'_>,
-) -> Result<AnyTransport, Error> {
-    let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-    Err(error.with_detail("https needs the feature `tls`"))
-}
-
 /// The address that a URL names.
 #[cfg(feature = "proxy")]
 pub(crate) fn address_of(url: &Url) -> Option<IpAddr> {
@@ -338,25 +310,6 @@ fn connect_error(error: BoxError) -> Error {
             }
         },
     }
-}
-
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-fn tls_error(error: TlsError) -> Error {
-    let kind = match error.kind() {
-        TlsErrorKind::CertificateExpired => ErrorKind::TlsCertExpired,
-        TlsErrorKind::CertificateName => ErrorKind::TlsCertName,
-        TlsErrorKind::CertificateUntrusted | TlsErrorKind::CertificateInvalid => {
-            ErrorKind::TlsCertUntrusted
-        }
-        TlsErrorKind::InvalidName => ErrorKind::InvalidUrl,
-        TlsErrorKind::Io(io::ErrorKind::ConnectionReset) => ErrorKind::Reset,
-        TlsErrorKind::Closed | TlsErrorKind::Io(_) => ErrorKind::ClosedEarly,
-        TlsErrorKind::Handshake
-        | TlsErrorKind::NotTls
-        | TlsErrorKind::CertificateMissing
-        | TlsErrorKind::Alert(_) => ErrorKind::TlsHandshake,
-    };
-    Error::new(kind, Phase::Tls).with_source(error)
 }
 
 #[cfg(test)]

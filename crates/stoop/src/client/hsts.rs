@@ -30,10 +30,10 @@ const HOSTS_MAX: usize = 10_000;
 /// # Ok::<(), stoop::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Hsts(Arc<Mutex<Hosts>>);
+pub struct Hsts(Arc<Mutex<SecureHosts>>);
 
 /// Hosts in lower case and without the root's dot, and what they said.
-type Hosts = HashMap<Box<str>, KnownHost>;
+type SecureHosts = HashMap<Box<str>, KnownHost>;
 
 #[derive(Clone, Copy)]
 struct KnownHost {
@@ -111,12 +111,12 @@ impl Hsts {
         insert(&mut hosts, bare(host).into(), KnownHost { includes_subdomains, until });
     }
 
-    fn hosts(&self) -> MutexGuard<'_, Hosts> {
+    fn hosts(&self) -> MutexGuard<'_, SecureHosts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn insert(hosts: &mut Hosts, host: Box<str>, known: KnownHost) {
+fn insert(hosts: &mut SecureHosts, host: Box<str>, known: KnownHost) {
     if hosts.len() >= HOSTS_MAX && !hosts.contains_key(&host) {
         let timed = hosts.iter().filter(|(_, known)| known.until.is_some());
         if let Some(first) =

@@ -23,12 +23,12 @@ const FILE_BYTES_MAX: usize = 1 << 20;
 /// Of several entries for a host the first counts.
 #[derive(Clone, Default)]
 pub struct Netrc {
-    machines: HashMap<Box<str>, Credentials>,
-    default: Option<Credentials>,
+    machines: HashMap<Box<str>, NetrcCredentials>,
+    default: Option<NetrcCredentials>,
 }
 
 #[derive(Clone, Default)]
-struct Credentials {
+struct NetrcCredentials {
     login: String,
     password: String,
 }
@@ -57,7 +57,7 @@ impl FromStr for Netrc {
         }
         let mut netrc = Self::default();
         let mut machine: Option<Option<Box<str>>> = None;
-        let mut credentials = Credentials::default();
+        let mut credentials = NetrcCredentials::default();
         let mut words = Words { text, line: 1 };
         while let Some(word) = words.next()? {
             let line = words.line;
@@ -90,7 +90,7 @@ impl FromStr for Netrc {
 }
 
 impl Netrc {
-    fn keep(&mut self, machine: Option<Option<Box<str>>>, credentials: Credentials) {
+    fn keep(&mut self, machine: Option<Option<Box<str>>>, credentials: NetrcCredentials) {
         match machine {
             None => {}
             Some(Some(name)) => drop(self.machines.entry(name).or_insert(credentials)),

@@ -13,7 +13,7 @@ use crate::body::Body;
 use crate::body::coding::ACCEPT_ENCODING;
 use crate::client::netrc::Netrc;
 #[cfg(feature = "proxy")]
-use crate::client::proxy::{AddedFields, Via};
+use crate::client::proxy::{ProxyFields, Via};
 use crate::client::redirect::{self, RedirectAction, RedirectAttempt};
 use crate::client::shared::ClientShared;
 use crate::conn::recycle::Recycle;
@@ -40,7 +40,7 @@ pub(super) struct Outgoing {
     has_jar_cookie: bool,
     /// What was added for a proxy.
     #[cfg(feature = "proxy")]
-    for_proxy: AddedFields,
+    for_proxy: ProxyFields,
 }
 
 impl Outgoing {
@@ -93,7 +93,7 @@ impl Outgoing {
             #[cfg(feature = "cookies")]
             has_jar_cookie: false,
             #[cfg(feature = "proxy")]
-            for_proxy: AddedFields::new(),
+            for_proxy: ProxyFields::new(),
         };
         #[cfg(feature = "cookies")]
         outgoing.add_cookies(shared)?;

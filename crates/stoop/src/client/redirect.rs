@@ -33,10 +33,10 @@ use crate::request::PastRedirect;
 pub struct Redirects {
     pub(crate) max: u16,
     pub(crate) downgrade: bool,
-    decide: Option<Arc<Decide>>,
+    decide: Option<Arc<DecideRedirect>>,
 }
 
-type Decide = dyn Fn(&RedirectAttempt<'_>) -> RedirectAction + Send + Sync;
+type DecideRedirect = dyn Fn(&RedirectAttempt<'_>) -> RedirectAction + Send + Sync;
 
 /// A redirect that a policy of the caller's is asked about: [`Redirects::decided_by`].
 #[derive(Debug)]

@@ -43,10 +43,10 @@ pub struct Retries {
     retry_after_max: Duration,
     /// What a request earns, in thousandths of a retry.
     pub(super) share: u64,
-    decide: Option<Arc<Decide>>,
+    decide: Option<Arc<DecideRetry>>,
 }
 
-type Decide = dyn Fn(&RetryAttempt<'_>) -> RetryAction + Send + Sync;
+type DecideRetry = dyn Fn(&RetryAttempt<'_>) -> RetryAction + Send + Sync;
 
 /// An attempt that a policy of the caller's is asked about: [`Retries::decided_by`].
 #[derive(Debug)]
@@ -292,110 +292,4 @@ fn random() -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::{ErrorKind, Phase};
-    use std::time::UNIX_EPOCH;
-
-    #[test]
-    fn the_delay_doubles_and_is_random_within_its_upper_half() {
-        let retries = Retries::up_to(9).delay(Duration::from_millis(100), Duration::from_secs(1));
-        for (attempt, full) in [(0, 100), (1, 200), (2, 400), (3, 800), (4, 1_000), (40, 1_000)] {
-            let delay = |random| retries.random_delay(attempt, random).as_millis();
-            assert_eq!(delay(0), full / 2, "{attempt}");
-            assert!((full - 1..=full).contains(&delay(u64::MAX)), "{attempt}");
-        }
-        let drawn: std::collections::HashSet<u64> = (0..100).map(|_| random()).collect();
-        assert!(drawn.len() > 90);
-    }
-
-    #[test]
-    fn a_retry_after_is_seconds_or_a_date() {
-        let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
-        for (value, seconds) in [
-            ("120", Some(120)),
-            (" 0 ", Some(0)),
-            ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
-            ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
-            ("Sunday, 06-Nov-94 08:49:41 GMT", Some(4)),
-            ("Sun Nov  6 08:49:42 1994", Some(5)),
-            ("Mon, 06 Nov 1994 08:49:40 GMT", None),
-            ("Sun, 06 Nov 1994 24:49:37 GMT", None),
-            ("-1", None),
-            ("soon", None),
-            ("99999999999", Some(99_999_999_999)),
-            ("1000000000000000000000000000000", Some(u64::MAX)),
-            ("", None),
-        ] {
-            let wait = retry_after(value.as_bytes(), now).map(|wait| wait.as_secs());
-            assert_eq!(wait, seconds, "{value}");
-        }
-    }
-
-    #[test]
-    fn a_budget_bounds_retries_to_a_share_of_the_requests() {
-        let budget = RetryBudget::new();
-        let spent = |requests: u32| {
-            (0..requests).filter(|_| {
-                budget.earn(RETRY / 5);
-                budget.spend()
-            })
-        };
-        // The first ten, and one for each five requests.
-        assert_eq!(spent(1_000).count(), 210);
-        (0..100_000).for_each(|_| budget.earn(RETRY));
-        assert_eq!((0..1_000).filter(|_| budget.spend()).count(), 100, "what is saved is bounded");
-    }
-
-    fn sent(method: &Method) -> SentRequest {
-        SentRequest { method: method.clone(), url: None, fields: None }
-    }
-
-    #[test]
-    fn a_function_decides_whatever_is_safe() {
-        let answered = |retries: &Retries, status: u16| {
-            let status = StatusCode::from_u16(status).unwrap();
-            retries.wait(&sent(&Method::POST), &Ok(Response::from_status(status)), 4)
-        };
-        let seconds = Duration::from_secs(3);
-        let retries = Retries::up_to(1).decided_by(move |attempt| {
-            assert_eq!((attempt.number(), attempt.is_safe()), (5, false));
-            match attempt.outcome().map(|response| response.status().as_u16()) {
-                Ok(500) => RetryAction::Retry,
-                Ok(501) => RetryAction::RetryAfter(seconds),
-                Ok(502) => RetryAction::Stop,
-                _ => RetryAction::Default,
-            }
-        });
-        assert!(answered(&retries, 500).is_some());
-        assert_eq!(answered(&retries, 501), Some(seconds));
-        assert_eq!((answered(&retries, 502), answered(&retries, 503)), (None, None));
-    }
-
-    #[test]
-    fn the_longest_delays_do_not_overflow() {
-        let retries = Retries::up_to(1).delay(Duration::MAX, Duration::MAX);
-        assert!(retries.random_delay(9, u64::MAX) > Duration::from_secs(u64::MAX / 4));
-        let _ = Retries::up_to(1).budget_percent(u64::MAX);
-    }
-
-    #[test]
-    fn only_what_is_safe_is_sent_again() {
-        let retries = Retries::up_to(1);
-        let failed = |method: &Method, kind, phase| {
-            retries.wait(&sent(method), &Err(Error::new(kind, phase)), 0).is_some()
-        };
-        assert!(failed(&Method::GET, ErrorKind::Reset, Phase::Wait));
-        assert!(!failed(&Method::POST, ErrorKind::Reset, Phase::Wait));
-        assert!(failed(&Method::POST, ErrorKind::ConnectRefused, Phase::Connect));
-        assert!(!failed(&Method::GET, ErrorKind::TlsCertName, Phase::Tls));
-        assert!(!failed(&Method::GET, ErrorKind::TotalTimeout, Phase::Wait));
-        let answered = |method: &Method, status: u16| {
-            let status = StatusCode::from_u16(status).unwrap();
-            retries.wait(&sent(method), &Ok(Response::from_status(status)), 0).is_some()
-        };
-        assert!(answered(&Method::PUT, 503) && answered(&Method::GET, 429));
-        assert!(!answered(&Method::POST, 503) && !answered(&Method::GET, 404));
-        assert!(!answered(&Method::GET, 200) && !answered(&Method::GET, 501));
-    }
-}
+mod tests;

@@ -101,7 +101,7 @@ pub(super) fn write(error: &Error, text: &str, f: &mut fmt::Formatter<'_>) -> fm
         fact(f, format_args!("{remote}"))?;
     }
     if facts.elapsed >= Duration::from_millis(1) {
-        fact(f, format_args!("after {}", Shown(facts.elapsed)))?;
+        fact(f, format_args!("after {}", Seconds(facts.elapsed)))?;
     }
     if facts.attempts > 1 {
         fact(f, format_args!("attempt {}", facts.attempts))?;
@@ -114,9 +114,9 @@ pub(super) fn write(error: &Error, text: &str, f: &mut fmt::Formatter<'_>) -> fm
 }
 
 /// A time as people read it: in milliseconds, and from a second on in seconds.
-struct Shown(Duration);
+struct Seconds(Duration);
 
-impl fmt::Display for Shown {
+impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_millis() {
             millis @ ..1_000 => write!(f, "{millis} ms"),

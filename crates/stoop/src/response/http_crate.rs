@@ -12,7 +12,7 @@ use crate::upgrade::UpgradeExtension;
 
 /// What a received response keeps with it while it is one of the `http` crate.
 #[derive(Clone)]
-struct Received {
+struct ReceivedExtension {
     sent: Arc<Recycle<RequestParts>>,
     redirects: u16,
     collect_max: u64,
@@ -26,8 +26,8 @@ impl<B> From<http::Response<B>> for Response<B> {
         let (parts, body) = theirs.into_parts();
         let mut response = Self::from_stream(body).with_status(parts.status);
         response.extensions = parts.extensions;
-        if let Some(received) = response.extensions.remove::<Received>() {
-            let Received { sent, redirects, collect_max, save_max } = received;
+        if let Some(received) = response.extensions.remove::<ReceivedExtension>() {
+            let ReceivedExtension { sent, redirects, collect_max, save_max } = received;
             (response.redirects, response.collect_max) = (redirects, collect_max);
             response.save_max = save_max;
             response.sent = Some(Arc::try_unwrap(sent).unwrap_or_else(|sent| (*sent).clone()));
@@ -70,7 +70,12 @@ impl From<Response> for http::Response<Body> {
         if let Some(sent) = response.sent.take() {
             let (redirects, collect_max) = (response.redirects, response.collect_max);
             let (save_max, sent) = (response.save_max, Arc::new(sent));
-            theirs.extensions_mut().insert(Received { sent, redirects, collect_max, save_max });
+            theirs.extensions_mut().insert(ReceivedExtension {
+                sent,
+                redirects,
+                collect_max,
+                save_max,
+            });
         }
         *theirs.headers_mut() = into_map(response.fields());
         if let Some(content_type) = response.content_type() {

@@ -99,18 +99,18 @@ struct SentProgress {
 }
 
 /// A function to be told of a response, and what there is to tell, in one allocation.
-struct Watch<F> {
+struct SentWatch<F> {
     progress: SentProgress,
     /// Never locked: a response may be looked at from several threads, which nothing here is by.
     tell: Mutex<F>,
 }
 
-trait Watched: Send + Sync {
+trait TellSent: Send + Sync {
     fn progress(&mut self) -> &mut SentProgress;
     fn tell(self: Box<Self>, sent: SentResponse);
 }
 
-impl<F: FnOnce(SentResponse) + Send> Watched for Watch<F> {
+impl<F: FnOnce(SentResponse) + Send> TellSent for SentWatch<F> {
     fn progress(&mut self) -> &mut SentProgress {
         &mut self.progress
     }
@@ -125,20 +125,20 @@ impl<F: FnOnce(SentResponse) + Send> Watched for Watch<F> {
 
 /// Who is to be told of a response, if anything is. Dropped, it tells that the response was cut short.
 #[derive(Default)]
-pub(crate) struct SentHook(Option<Box<dyn Watched>>);
+pub(crate) struct SentHook(Option<Box<dyn TellSent>>);
 
 impl SentHook {
     /// Has `tell` called too, after those that were to be told before.
     pub(crate) fn add(&mut self, tell: impl FnOnce(SentResponse) + Send + 'static) {
         let progress = SentProgress::default();
         self.0 = Some(match self.0.take() {
-            None => Box::new(Watch { progress, tell: Mutex::new(tell) }),
+            None => Box::new(SentWatch { progress, tell: Mutex::new(tell) }),
             Some(first) => {
                 let tell = |sent| {
                     first.tell(sent);
                     tell(sent);
                 };
-                Box::new(Watch { progress, tell: Mutex::new(tell) })
+                Box::new(SentWatch { progress, tell: Mutex::new(tell) })
             }
         });
     }

@@ -32,7 +32,8 @@ pub struct ServerStats {
     pub handshakes_failed: u64,
     /// Connections, and streams of HTTP/2, that were upgraded.
     pub upgraded: u64,
-    /// Responses that were begun, the server's own included.
+    /// Responses that were begun, the server's own included; without the 429 of connections that are
+    /// [refused](Self::refused), which have not asked for anything.
     pub responses: ResponseCounts,
     /// Requests that were malformed, or exceeded one of the [`WireLimits`](crate::limits::WireLimits).
     pub malformed: u64,

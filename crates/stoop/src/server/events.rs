@@ -54,8 +54,8 @@ pub enum ServingEvent<'a> {
         /// The status of the answer. There is none behind a response that has begun, nor where a stream of HTTP/2 is
         /// reset.
         answer: Option<StatusCode>,
-        /// How many requests these were: 1, or more of one connection of HTTP/2 that came together. The reason is the last
-        /// one's.
+        /// How many requests these were: 1, or more of one connection of HTTP/2 that came together, and were all answered
+        /// or all not. Reason and answer are the last one's.
         requests: u32,
     },
     /// A client broke the rules of HTTP/2 in a way that ends its connection.

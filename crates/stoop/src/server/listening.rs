@@ -44,16 +44,16 @@ pub(super) struct Bound {
 
 /// A server's certificate.
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-pub(super) type Certificate = ServerTls;
+pub(super) type ServerCertificate = ServerTls;
 
 /// There is none.
 #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
-pub(super) type Certificate = std::convert::Infallible;
+pub(super) type ServerCertificate = std::convert::Infallible;
 
 /// Refuses an `https` place without a certificate, and a certificate that no place uses.
 pub(super) fn check_certificates(
     bindings: &[Binding],
-    tls: Option<&Certificate>,
+    tls: Option<&ServerCertificate>,
 ) -> Result<(), ListenError> {
     if tls.is_none() {
         let lacking = bindings.iter().find(|b| matches!(b.security, Security::Secure));
@@ -74,7 +74,7 @@ pub(super) fn check_certificates(
 pub(super) fn listen(
     binding: Binding,
     count: usize,
-    tls: Option<&Certificate>,
+    tls: Option<&ServerCertificate>,
 ) -> Result<Bound, ListenError> {
     let (place, address) = (binding.to_string(), binding.place.address());
     let options = binding.options;

@@ -24,12 +24,12 @@ pub(super) struct ServerWorkers<M> {
     balance: Balance<AcceptedConnection>,
     /// Each worker takes its own. They count as accepting from the beginning, for a caller that stops the
     /// server before they start.
-    listeners: Mutex<Listeners>,
+    listeners: Mutex<UnstartedListeners>,
     count: usize,
 }
 
 /// Empty once the workers were given up.
-type Listeners = Vec<Option<WorkerListeners>>;
+type UnstartedListeners = Vec<Option<WorkerListeners>>;
 
 impl<M> ServerWorkers<M> {
     pub(super) fn new(listeners: Vec<Vec<BoundListener>>, shared: ServerShared, make: M) -> Self {
@@ -87,7 +87,7 @@ impl<M> ServerWorkers<M> {
         GivenUpOnPanic(self.clone())
     }
 
-    fn listeners(&self) -> MutexGuard<'_, Listeners> {
+    fn listeners(&self) -> MutexGuard<'_, UnstartedListeners> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,10 +22,10 @@ const CONTENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// that fits and has not been met as often as it is to be answers. A request that none fits is answered by 501, and
 /// told by [`verify`](Self::verify).
 #[derive(Clone, Default)]
-pub struct Mock(Arc<Mutex<State>>);
+pub struct Mock(Arc<Mutex<MockState>>);
 
 #[derive(Default)]
-struct State {
+struct MockState {
     expected: Vec<Expected>,
     seen: Vec<MockedRequest>,
     unexpected: Vec<String>,
@@ -38,19 +38,19 @@ struct Expected {
     fields: Vec<(String, Vec<u8>)>,
     content: Option<Bytes>,
     delay: Option<Duration>,
-    times: Times,
+    times: ExpectedTimes,
     met: usize,
-    answer: Option<Answer>,
+    answer: Option<MockAnswer>,
 }
 
 /// How often an expectation is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Times {
+enum ExpectedTimes {
     Exactly(usize),
     Any,
 }
 
-type Answer = Arc<dyn Fn(&MockedRequest) -> Response + Send + Sync>;
+type MockAnswer = Arc<dyn Fn(&MockedRequest) -> Response + Send + Sync>;
 
 /// A request that a [`Mock`] got.
 #[derive(Clone)]
@@ -115,7 +115,7 @@ impl Mock {
             fields: Vec::new(),
             content: None,
             delay: None,
-            times: Times::Exactly(1),
+            times: ExpectedTimes::Exactly(1),
             met: 0,
             answer: None,
         });
@@ -134,11 +134,11 @@ impl Mock {
     pub fn verify(&self) {
         let state = self.state();
         let missing = state.expected.iter().filter_map(|expected| match expected.times {
-            Times::Exactly(times) if expected.met != times => Some(format!(
+            ExpectedTimes::Exactly(times) if expected.met != times => Some(format!(
                 "expected {} {} {times} times, and it came {} times",
                 expected.method, expected.target, expected.met
             )),
-            Times::Exactly(_) | Times::Any => None,
+            ExpectedTimes::Exactly(_) | ExpectedTimes::Any => None,
         });
         let unexpected = state.unexpected.iter().map(|what| format!("did not expect {what}"));
         let wrong: Vec<_> = missing.chain(unexpected).collect();
@@ -166,7 +166,7 @@ impl Mock {
     }
 
     /// The delay and the answer of the expectation that a request meets.
-    fn find(&self, request: &MockedRequest) -> Option<(Option<Duration>, Option<Answer>)> {
+    fn find(&self, request: &MockedRequest) -> Option<(Option<Duration>, Option<MockAnswer>)> {
         let mut state = self.state();
         state.seen.push(request.clone());
         let found = state.expected.iter_mut().find(|expected| expected.fits(request));
@@ -178,7 +178,7 @@ impl Mock {
         None
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MockState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -186,8 +186,8 @@ impl Mock {
 impl Expected {
     fn fits(&self, request: &MockedRequest) -> bool {
         let is_due = match self.times {
-            Times::Exactly(times) => self.met < times,
-            Times::Any => true,
+            ExpectedTimes::Exactly(times) => self.met < times,
+            ExpectedTimes::Any => true,
         };
         is_due
             && self.method == request.method
@@ -227,12 +227,12 @@ impl Expectation {
 
     /// So many times.
     pub fn times(self, times: usize) -> Self {
-        self.change(|expected| expected.times = Times::Exactly(times))
+        self.change(|expected| expected.times = ExpectedTimes::Exactly(times))
     }
 
     /// As often as it comes, or never.
     pub fn any_times(self) -> Self {
-        self.change(|expected| expected.times = Times::Any)
+        self.change(|expected| expected.times = ExpectedTimes::Any)
     }
 
     /// Answers after this time, which is tokio's. With [`Duration::MAX`] it never does.

@@ -40,6 +40,7 @@ mod send;
 pub use open::Refusal;
 
 use content::DataFrame;
+use refused::RefusedCounts;
 pub use refused::RefusedRequests;
 use resets::ResetStreams;
 
@@ -66,8 +67,7 @@ pub struct Connection {
     budget: AbuseBudget,
     ping: Ping,
     shutdown: Shutdown,
-    /// Requests that no event tells of.
-    refused: Option<RefusedRequests>,
+    refused: RefusedCounts,
 }
 
 /// The kind of the next bytes.
@@ -123,7 +123,7 @@ impl Connection {
             budget: AbuseBudget::default(),
             ping: Ping::default(),
             shutdown: Shutdown::default(),
-            refused: None,
+            refused: RefusedCounts::default(),
             limits,
         };
         connection.queue_preface();

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use http::StatusCode;
+
 use super::{Connection, FrameResult, Reading, SkippedPayload};
 use crate::h2::code::ErrorCode;
 use crate::h2::fault::Fault;
@@ -78,16 +80,23 @@ impl Connection {
         self.resets.may_contain(id) || self.shutdown.is_beyond_last(id)
     }
 
-    /// Resets a stream for a fault of the peer. Such resets are bounded like the peer's.
+    /// Resets a stream for a fault of the peer. Such resets are bounded like the peer's. A server answers content that is
+    /// too large, where no response has begun.
     pub(super) fn end_stream(&mut self, now: Instant, key: StreamKey, fault: Fault) -> FrameResult {
         self.count_ended(now, key)?;
         let Some(stream) = self.streams.get(key) else { return Ok(None) };
-        let (id, is_answered) = (stream.id, fault == Fault::BodyTooLarge && !stream.head_sent);
-        if is_answered && self.role == Role::Server {
-            self.queue_response(id, http::StatusCode::PAYLOAD_TOO_LARGE);
-            self.put_reset(id, ErrorCode::NO_ERROR);
-        } else {
-            self.put_reset(id, fault.code());
+        let (id, is_server) = (stream.id, self.role == Role::Server);
+        let is_answered = is_server && fault == Fault::BodyTooLarge && !stream.head_sent;
+        let answer = is_answered.then_some(StatusCode::PAYLOAD_TOO_LARGE);
+        match answer {
+            Some(status) => {
+                self.queue_response(id, status);
+                self.put_reset(id, ErrorCode::NO_ERROR);
+            }
+            None => self.put_reset(id, fault.code()),
+        }
+        if is_server {
+            self.note_refused(fault, answer);
         }
         self.forget(key);
         Ok(Some(Event::Reset { key, reason: ResetReason::Fault(fault) }))

@@ -48,6 +48,27 @@ async fn drain_bytes_max_is_how_much_dropped_content_a_connection_survives() {
     }
 }
 
+/// Where heads may be short, trailer sections need not be; and there may be no limit at all.
+#[tokio::test(start_paused = true)]
+async fn a_trailer_section_may_be_larger_than_a_head() {
+    let value = "y".repeat(1_000);
+    let chunks = format!("2\r\nhi\r\n0\r\nx: {value}\r\n\r\n");
+    let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let response: Arc<str> = format!("{head}{chunks}").into();
+    for max in [200, usize::MAX] {
+        let response = response.clone();
+        let limited = limited(|limits| limits.wire.head_bytes_max = max);
+        let client = scripted_by(limited, move |peer: ScriptedServer| {
+            let response = response.clone();
+            peer.serve(response.as_bytes().to_vec())
+        });
+        let mut response = client.get(URL).await.unwrap();
+        assert_eq!(response.body_mut().discard().await.unwrap(), 2);
+        let trailers = response.body_mut().take_trailers().unwrap();
+        assert_eq!(trailers.first("x"), Some(value.as_bytes()));
+    }
+}
+
 const ALL: usize = 500;
 
 /// How many pieces of a request's content are asked for while its server reads one byte and no more.

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stoop::{Body, Request, Response, ServerLimits, ServerTime};
+use stoop_test::frames::{data, settings_ack};
+use stoop_test::http2::preface;
 use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::time::{Instant, sleep};
@@ -52,6 +54,33 @@ async fn drain_bytes_max_is_how_much_unread_content_the_connection_survives() {
     assert_eq!(unread(0, 1, false).await, (true, false));
     for chunked in [true, false] {
         assert_eq!(unread(u64::MAX, 1 << 20, chunked).await, (false, true));
+    }
+}
+
+/// Sends what ends a connection, and so many bytes once the server has said its last. Returns whether the server waits for the
+/// client's end still, as long as it may.
+async fn lingers(last: &[u8], max: u64, bytes: usize) -> bool {
+    let (mut peer, task) = connect_with(limits(|limits| limits.drain_bytes_max = max), hello);
+    peer.send(last).await;
+    peer.rest().await.unwrap();
+    let begin = Instant::now();
+    peer.send("x".repeat(bytes)).await;
+    task.await.unwrap();
+    let (ends_at_once, waits) = (begin.elapsed().is_zero(), has_passed(begin, seconds(2)));
+    assert!(ends_at_once || waits, "{:?}", begin.elapsed());
+    waits
+}
+
+#[tokio::test(start_paused = true)]
+async fn drain_bytes_max_is_also_how_much_is_read_behind_a_fault() {
+    // DATA of a stream that was not opened.
+    let http2 = [preface(), settings_ack(), data(1, 0, b"x")].concat();
+    for last in [&b"nonsense\r\n\r\n"[..], &http2] {
+        for max in [1, 1_000, 256 * 1024] {
+            assert!(lingers(last, max, max as usize).await, "{max}");
+            assert!(!lingers(last, max, max as usize + 1).await, "{max}");
+        }
+        assert!(!lingers(last, 0, 1).await);
     }
 }
 

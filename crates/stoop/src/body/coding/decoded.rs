@@ -8,7 +8,7 @@ use stoop_proto::Fields;
 
 use super::ContentCoding;
 use super::buffer::DecodeBuffer;
-use super::decoder::{Decoder, Step};
+use super::decoder::{ContentDecoder, DecodeStep};
 use crate::body::{Body, Incoming};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::turn::Turn;
@@ -73,7 +73,7 @@ struct Decoded {
     inner: Body,
     coding: ContentCoding,
     /// Made when there is something to decode: no content is complete in any coding.
-    decoder: Option<Decoder>,
+    decoder: Option<ContentDecoder>,
     /// What was read and is not decoded yet.
     input: Bytes,
     /// Bytes that were read.
@@ -130,13 +130,13 @@ impl Decoded {
             ready!(self.turn.poll_step(cx));
             let decoder = match &mut self.decoder {
                 Some(decoder) => decoder,
-                none => match Decoder::new(self.coding) {
+                none => match ContentDecoder::new(self.coding) {
                     Ok(decoder) => none.insert(decoder),
                     Err(error) => return Poll::Ready(Err(self.malformed(&error))),
                 },
             };
             let room = output.bytes_mut();
-            let Step { taken, made } = match decoder.decode(&self.input, room) {
+            let DecodeStep { taken, made } = match decoder.decode(&self.input, room) {
                 Ok(step) => step,
                 Err(error) => return Poll::Ready(Err(self.malformed(&error))),
             };
@@ -158,7 +158,7 @@ impl Decoded {
     }
 
     fn end(&self) -> Result<usize, Error> {
-        match self.decoder.as_ref().is_none_or(Decoder::is_complete) {
+        match self.decoder.as_ref().is_none_or(ContentDecoder::is_complete) {
             true => Ok(0),
             false => Err(self.malformed(&"the content ends before it does")),
         }

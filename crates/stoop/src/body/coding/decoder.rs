@@ -16,12 +16,12 @@ const GZIP_WINDOW_LOG: u8 = 15;
 
 /// What a step took of its input, and made of it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Step {
+pub(super) struct DecodeStep {
     pub(super) taken: usize,
     pub(super) made: usize,
 }
 
-impl Step {
+impl DecodeStep {
     /// All of the input, of which nothing is made.
     fn ignoring(input: &[u8]) -> Self {
         Self { taken: input.len(), made: 0 }
@@ -29,14 +29,14 @@ impl Step {
 }
 
 /// Decodes one coding.
-pub(super) enum Decoder {
+pub(super) enum ContentDecoder {
     Gzip(Gzip),
     Deflate(Deflate),
     Brotli(Box<Brotli>),
     Zstd(Zstd),
 }
 
-impl Decoder {
+impl ContentDecoder {
     pub(super) fn new(coding: ContentCoding) -> io::Result<Self> {
         Ok(match coding {
             ContentCoding::Gzip => Self::Gzip(Gzip { member: None, has_member: false }),
@@ -48,7 +48,7 @@ impl Decoder {
 
     /// Decodes from `input` into `output`. With room left there, all of the input was taken, and all that can be
     /// decoded of it was.
-    pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+    pub(super) fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<DecodeStep> {
         match self {
             Self::Gzip(gzip) => gzip.decode(input, output),
             Self::Deflate(deflate) => deflate.decode(input, output),
@@ -69,8 +69,12 @@ impl Decoder {
 }
 
 /// Inflates as much as there is room for, and returns whether the stream has ended, too.
-fn inflate(inflate: &mut Decompress, input: &[u8], output: &mut [u8]) -> io::Result<(Step, bool)> {
-    let mut all = Step::default();
+fn inflate(
+    inflate: &mut Decompress,
+    input: &[u8],
+    output: &mut [u8],
+) -> io::Result<(DecodeStep, bool)> {
+    let mut all = DecodeStep::default();
     loop {
         let (before_in, before_out) = (inflate.total_in(), inflate.total_out());
         let rest = input.get(all.taken..).unwrap_or_default();
@@ -96,13 +100,13 @@ pub(super) struct Gzip {
 }
 
 impl Gzip {
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<DecodeStep> {
         /// The first byte of a member.
         const ID1: u8 = 0x1f;
-        let mut all = Step::default();
+        let mut all = DecodeStep::default();
         while let Some(first) = input.get(all.taken) {
             if self.member.is_none() && self.has_member && *first != ID1 {
-                return Ok(Step { taken: input.len(), ..all });
+                return Ok(DecodeStep { taken: input.len(), ..all });
             }
             self.step(&input[all.taken..], output, &mut all)?;
             if all.made == output.len() {
@@ -117,7 +121,7 @@ impl Gzip {
     }
 
     /// Decodes of one member, and adds to `all`.
-    fn step(&mut self, input: &[u8], output: &mut [u8], all: &mut Step) -> io::Result<()> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], all: &mut DecodeStep) -> io::Result<()> {
         let member = self.member.get_or_insert_with(|| Decompress::new_gzip(GZIP_WINDOW_LOG));
         self.has_member = true;
         let (step, has_ended) = inflate(member, input, &mut output[all.made..])?;
@@ -138,17 +142,17 @@ pub(super) struct Deflate {
 }
 
 impl Deflate {
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<DecodeStep> {
         if self.has_ended {
-            return Ok(Step::ignoring(input));
+            return Ok(DecodeStep::ignoring(input));
         }
         let mut made = 0;
         if self.inflate.is_none() {
             let Some(first) = self.first else {
                 self.first = input.first().copied();
-                return Ok(Step { taken: input.len().min(1), made });
+                return Ok(DecodeStep { taken: input.len().min(1), made });
             };
-            let Some(second) = input.first() else { return Ok(Step::default()) };
+            let Some(second) = input.first() else { return Ok(DecodeStep::default()) };
             // RFC 1950 §2.2: the method is 8, and both bytes as a number are a multiple of 31.
             let has_header =
                 first & 0xf == 8 && u16::from_be_bytes([first, *second]).is_multiple_of(31);
@@ -157,12 +161,12 @@ impl Deflate {
             (made, self.has_ended) = (step.made, has_ended);
             self.inflate = Some(decompress);
         }
-        let Some(decompress) = &mut self.inflate else { return Ok(Step::ignoring(input)) };
+        let Some(decompress) = &mut self.inflate else { return Ok(DecodeStep::ignoring(input)) };
         let (step, has_ended) = inflate(decompress, input, &mut output[made..])?;
         self.has_ended |= has_ended;
         // As with gzip, what follows is ignored.
         let taken = if has_ended { input.len() } else { step.taken };
-        Ok(Step { taken, made: made + step.made })
+        Ok(DecodeStep { taken, made: made + step.made })
     }
 }
 
@@ -180,11 +184,11 @@ impl Brotli {
         Self { state, total: 0, has_ended: false }
     }
 
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<DecodeStep> {
         if self.has_ended {
-            return Ok(Step::ignoring(input));
+            return Ok(DecodeStep::ignoring(input));
         }
-        let mut step = Step::default();
+        let mut step = DecodeStep::default();
         let (mut left, mut room) = (input.len(), output.len());
         let result = BrotliDecompressStream(
             &mut left,
@@ -199,7 +203,7 @@ impl Brotli {
         match result {
             BrotliResult::ResultSuccess => {
                 self.has_ended = true;
-                Ok(Step { taken: input.len(), ..step })
+                Ok(DecodeStep { taken: input.len(), ..step })
             }
             BrotliResult::ResultFailure => Err(io::Error::other("malformed brotli")),
             BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => Ok(step),
@@ -220,20 +224,20 @@ impl Zstd {
         Ok(Self { decoder, is_complete: false })
     }
 
-    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<DecodeStep> {
         let mut from = InBuffer::around(input);
         let mut made = 0;
         loop {
             let (start, before) = (made, from.pos());
             if from.pos() == input.len() && self.is_complete {
-                return Ok(Step { taken: from.pos(), made });
+                return Ok(DecodeStep { taken: from.pos(), made });
             }
             let mut to = OutBuffer::around_pos(&mut *output, start);
             self.is_complete = self.decoder.run(&mut from, &mut to)? == 0;
             made = to.pos();
             let has_moved = from.pos() > before || made > start;
             if made == output.len() || !has_moved {
-                return Ok(Step { taken: from.pos(), made });
+                return Ok(DecodeStep { taken: from.pos(), made });
             }
         }
     }

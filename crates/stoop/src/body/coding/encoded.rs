@@ -65,7 +65,7 @@ impl Body {
             Kind::Empty => self,
             Kind::Full(bytes) => match encode(coding, &bytes) {
                 Ok(encoded) => encoded.into(),
-                Err(error) => Self::stream(Failed(Some(failed(&error)))),
+                Err(error) => Self::stream(FailedContent(Some(failed(&error)))),
             },
             Kind::File(file) => {
                 Self::replayable(move || encoded_stream(Self(Kind::File(file.clone())), coding))
@@ -91,7 +91,7 @@ fn encoded_stream(content: Body, coding: ContentCoding) -> Body {
 }
 
 fn encode(coding: ContentCoding, bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let mut encoder = Encoder::new(coding, Some(bytes.len()))?;
+    let mut encoder = ContentEncoder::new(coding, Some(bytes.len()))?;
     encoder.writer().write_all(bytes)?;
     encoder.finish()
 }
@@ -101,9 +101,9 @@ fn failed(error: &io::Error) -> Error {
 }
 
 /// Content that cannot be made.
-struct Failed(Option<Error>);
+struct FailedContent(Option<Error>);
 
-impl http_body::Body for Failed {
+impl http_body::Body for FailedContent {
     type Data = Bytes;
     type Error = Error;
     fn poll_frame(
@@ -119,7 +119,7 @@ struct Encoded {
     inner: Body,
     coding: ContentCoding,
     /// Made with the first content, and none once it has ended.
-    encoder: Option<Encoder>,
+    encoder: Option<ContentEncoder>,
     /// What was read and is not encoded yet.
     input: Bytes,
     /// The encoder was given content that it has not given out.
@@ -180,14 +180,14 @@ impl Encoded {
     fn finish(&mut self) -> Result<Vec<u8>, Error> {
         self.has_ended = true;
         self.encoder().map_err(|error| failed(&error))?;
-        let ended = self.encoder.take().map_or(Ok(Vec::new()), Encoder::finish);
+        let ended = self.encoder.take().map_or(Ok(Vec::new()), ContentEncoder::finish);
         ended.map_err(|error| failed(&error))
     }
 
-    fn encoder(&mut self) -> io::Result<&mut Encoder> {
+    fn encoder(&mut self) -> io::Result<&mut ContentEncoder> {
         Ok(match &mut self.encoder {
             Some(encoder) => encoder,
-            none => none.insert(Encoder::new(self.coding, None)?),
+            none => none.insert(ContentEncoder::new(self.coding, None)?),
         })
     }
 }
@@ -209,14 +209,14 @@ impl http_body::Body for Encoded {
 }
 
 /// Encodes one coding.
-enum Encoder {
+enum ContentEncoder {
     Gzip(GzEncoder<Vec<u8>>),
     Deflate(ZlibEncoder<Vec<u8>>),
     Brotli(Box<CompressorWriter<Vec<u8>>>),
     Zstd(ZstdEncoder<'static, Vec<u8>>),
 }
 
-impl Encoder {
+impl ContentEncoder {
     /// For so many bytes, given at once; or for any number, as they come.
     fn new(coding: ContentCoding, length: Option<usize>) -> io::Result<Self> {
         let output = Vec::new();

@@ -70,7 +70,7 @@ pub struct EventSource {
     client: Client,
     /// What is sent each time; the error of a step that failed, until it is told.
     request: Result<Request, Option<Error>>,
-    state: State,
+    state: SourceState,
     parser: EventParser,
     retry: Duration,
     /// Attempts in a row that brought no event.
@@ -83,7 +83,7 @@ pub struct EventSource {
 
 type Sending = Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>;
 
-enum State {
+enum SourceState {
     Unsent,
     Waiting(Pin<Box<Sleep>>),
     Connecting(Sending),
@@ -98,7 +98,7 @@ impl EventSource {
         Self {
             client,
             request,
-            state: State::Unsent,
+            state: SourceState::Unsent,
             parser: EventParser::default(),
             retry: RETRY,
             failures: 0,
@@ -151,23 +151,23 @@ impl EventSource {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<ServerEvent, Error>>> {
         loop {
             let broken = match &mut self.state {
-                State::Unsent => match self.send() {
+                SourceState::Unsent => match self.send() {
                     Ok(()) => continue,
                     Err(error) => Break::Final(error),
                 },
-                State::Waiting(sleep) => {
+                SourceState::Waiting(sleep) => {
                     ready!(sleep.as_mut().poll(cx));
-                    self.state = State::Unsent;
+                    self.state = SourceState::Unsent;
                     continue;
                 }
-                State::Connecting(sending) => match ready!(sending.as_mut().poll(cx)) {
+                SourceState::Connecting(sending) => match ready!(sending.as_mut().poll(cx)) {
                     Ok(response) => match self.open(response) {
                         Ok(()) => continue,
                         Err(error) => Break::Final(error),
                     },
                     Err(error) => Break::Passing(Some(error)),
                 },
-                State::Open { body, piece } => {
+                SourceState::Open { body, piece } => {
                     match self.parser.next_event(piece, self.event_bytes_max) {
                         Ok(Some(event)) => {
                             self.failures = 0;
@@ -184,7 +184,7 @@ impl EventSource {
                         Err(TooLarge) => Break::Final(Some(self.too_large())),
                     }
                 }
-                State::Ended => return Poll::Ready(None),
+                SourceState::Ended => return Poll::Ready(None),
             };
             if let Some(end) = self.break_off(broken) {
                 return Poll::Ready(end.map(Err));
@@ -205,7 +205,7 @@ impl EventSource {
             let _ = next.fields_mut().set("last-event-id", self.parser.id.as_bytes());
         }
         let client = self.client.clone();
-        self.state = State::Connecting(Box::pin(async move { client.send(next).await }));
+        self.state = SourceState::Connecting(Box::pin(async move { client.send(next).await }));
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl EventSource {
         }
         self.asked = response.asked();
         self.parser.restart();
-        self.state = State::Open { body: response.into_body(), piece: Bytes::new() };
+        self.state = SourceState::Open { body: response.into_body(), piece: Bytes::new() };
         Ok(())
     }
 
@@ -240,7 +240,7 @@ impl EventSource {
 
     /// Waits before it reconnects, or ends: then with what is to be told of it.
     fn break_off(&mut self, broken: Break) -> Option<Option<Error>> {
-        self.state = State::Ended;
+        self.state = SourceState::Ended;
         let error = match broken {
             Break::Final(error) => return Some(error),
             Break::Passing(error) => error,
@@ -254,7 +254,7 @@ impl EventSource {
         let delay = of_server.unwrap_or(self.retry);
         let doubled = delay.saturating_mul(2u32.saturating_pow(self.failures));
         self.failures += 1;
-        self.state = State::Waiting(Box::pin(sleep(doubled.min(RETRY_MAX.max(delay)))));
+        self.state = SourceState::Waiting(Box::pin(sleep(doubled.min(RETRY_MAX.max(delay)))));
         None
     }
 }
@@ -298,11 +298,11 @@ fn prepare(mut request: Request) -> Result<Request, Error> {
 impl fmt::Debug for EventSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
-            State::Unsent => "unsent",
-            State::Waiting(_) => "waiting to reconnect",
-            State::Connecting(_) => "connecting",
-            State::Open { .. } => "open",
-            State::Ended => "ended",
+            SourceState::Unsent => "unsent",
+            SourceState::Waiting(_) => "waiting to reconnect",
+            SourceState::Connecting(_) => "connecting",
+            SourceState::Open { .. } => "open",
+            SourceState::Ended => "ended",
         };
         let id = &self.parser.id;
         f.debug_struct("EventSource").field("state", &state).field("last_event_id", id).finish()

@@ -18,7 +18,7 @@ use crate::client::response_start::ResponseStart;
 use crate::conn::OutputSink;
 use crate::connection_info::CarriedBytes;
 use crate::error::{Error, ErrorKind, Phase};
-use crate::limits::{ClientLimits, ClientTime, after};
+use crate::limits::{ClientLimits, ClientTime, after, unread_bytes_max};
 use crate::upgrade::Upgraded;
 
 /// The last pause of the wait for a reset, after one that is half as long and so on: half a second in all, a long
@@ -311,7 +311,7 @@ impl Http1Exchange {
         cx: &mut Context<'_>,
         phase: Phase,
     ) -> Poll<Result<Option<h1::Event>, Error>> {
-        let room = self.limits.wire.head_bytes_max + 1;
+        let room = unread_bytes_max(&self.limits.wire);
         let Self { lease, upload, limits, deadlines, received_any, .. } = self;
         let http1 = connection(lease, phase)?;
         match http1.wire.poll_fill(cx, room) {

@@ -41,9 +41,9 @@ impl Observers {
 
 /// Where it is told what happens to one request: nowhere, for most. Cheap to clone and to move.
 #[derive(Clone)]
-pub(crate) struct RequestObserver(Option<Arc<Listeners>>);
+pub(crate) struct RequestObserver(Option<Arc<RequestListeners>>);
 
-struct Listeners {
+struct RequestListeners {
     observers: Option<Arc<[Observer]>>,
     id: u64,
     #[cfg(feature = "tracing")]
@@ -71,7 +71,7 @@ impl RequestObserver {
         if !is_heard {
             return Self(None);
         }
-        Self(Some(Arc::new(Listeners {
+        Self(Some(Arc::new(RequestListeners {
             id: match &observers.all {
                 Some(_) => observers.next.fetch_add(1, Ordering::Relaxed),
                 None => 0,
@@ -132,7 +132,7 @@ impl RequestObserver {
     }
 }
 
-impl Listeners {
+impl RequestListeners {
     fn tell(&self, event: &ClientEvent<'_>) {
         if let Some(observers) = &self.observers {
             observers.iter().for_each(|observer| observer(self.id, event));

@@ -24,16 +24,16 @@ use url::{Host, Url};
 /// # Ok::<(), std::convert::Infallible>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NoProxy(Vec<Entry>);
+pub struct NoProxy(Vec<Exception>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
-    hosts: Hosts,
+struct Exception {
+    hosts: ExceptedHosts,
     port: Option<u16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Hosts {
+enum ExceptedHosts {
     All,
     /// This one and all below it, in lower case.
     Domain(String),
@@ -44,7 +44,7 @@ enum Hosts {
 impl NoProxy {
     /// Whether the URL's host is one of them.
     pub(super) fn contains(&self, url: &Url) -> bool {
-        self.0.iter().any(|entry| entry.matches(url))
+        self.0.iter().any(|exception| exception.matches(url))
     }
 }
 
@@ -52,17 +52,17 @@ impl FromStr for NoProxy {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        let entries = text.split([',', ' ', '\t', '\n']).filter(|entry| !entry.is_empty());
-        Ok(Self(entries.map(entry).collect()))
+        let words = text.split([',', ' ', '\t', '\n']).filter(|word| !word.is_empty());
+        Ok(Self(words.map(exception).collect()))
     }
 }
 
-fn entry(text: &str) -> Entry {
+fn exception(text: &str) -> Exception {
     if text == "*" {
-        return Entry { hosts: Hosts::All, port: None };
+        return Exception { hosts: ExceptedHosts::All, port: None };
     }
     if let Some(hosts) = network(text) {
-        return Entry { hosts, port: None };
+        return Exception { hosts, port: None };
     }
     let with_port = text.rsplit_once(':').and_then(|(host, port)| {
         let port = port.parse().ok()?;
@@ -73,20 +73,20 @@ fn entry(text: &str) -> Entry {
         Some((host, port)) => (host, Some(port)),
         None => (text, None),
     };
-    Entry { hosts: network(host).unwrap_or_else(|| domain(host)), port }
+    Exception { hosts: network(host).unwrap_or_else(|| domain(host)), port }
 }
 
-fn domain(text: &str) -> Hosts {
+fn domain(text: &str) -> ExceptedHosts {
     let bare = text.strip_prefix('*').unwrap_or(text);
     let bare = bare.strip_prefix('.').unwrap_or(bare);
     let bare = bare.strip_suffix('.').unwrap_or(bare);
     // As a URL has it: in lower case, and of other scripts in ASCII.
     let known = Host::parse(bare).map(|host| host.to_string());
-    Hosts::Domain(known.unwrap_or_else(|_| bare.to_ascii_lowercase()))
+    ExceptedHosts::Domain(known.unwrap_or_else(|_| bare.to_ascii_lowercase()))
 }
 
 /// An address, or a network in CIDR notation (RFC 4632 §3.1).
-fn network(text: &str) -> Option<Hosts> {
+fn network(text: &str) -> Option<ExceptedHosts> {
     let (address, prefix) = match text.split_once('/') {
         Some((address, prefix)) => (address, Some(prefix)),
         None => (text, None),
@@ -96,27 +96,27 @@ fn network(text: &str) -> Option<Hosts> {
     let address: IpAddr = address.parse().ok()?;
     let bits = if address.is_ipv4() { 32 } else { 128 };
     let prefix = prefix.map_or(Some(bits), |prefix| prefix.parse().ok().filter(|n| *n <= bits))?;
-    Some(Hosts::Network(address, prefix))
+    Some(ExceptedHosts::Network(address, prefix))
 }
 
-impl Entry {
+impl Exception {
     fn matches(&self, url: &Url) -> bool {
         if self.port.is_some() && self.port != url.port_or_known_default() {
             return false;
         }
         match (&self.hosts, url.host()) {
             (_, None) => false,
-            (Hosts::All, Some(_)) => true,
-            (Hosts::Domain(domain), Some(Host::Domain(host))) => {
+            (ExceptedHosts::All, Some(_)) => true,
+            (ExceptedHosts::Domain(domain), Some(Host::Domain(host))) => {
                 let host = host.strip_suffix('.').unwrap_or(host);
                 let rest = host.strip_suffix(domain.as_str());
                 !domain.is_empty()
                     && rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             }
-            (Hosts::Network(network, prefix), Some(Host::Ipv4(host))) => {
+            (ExceptedHosts::Network(network, prefix), Some(Host::Ipv4(host))) => {
                 is_within(*network, *prefix, host.into())
             }
-            (Hosts::Network(network, prefix), Some(Host::Ipv6(host))) => {
+            (ExceptedHosts::Network(network, prefix), Some(Host::Ipv6(host))) => {
                 is_within(*network, *prefix, host.into())
             }
             _ => false,

@@ -8,7 +8,7 @@ mod socks;
 mod tunnel;
 
 pub use except::NoProxy;
-pub(super) use forward::AddedFields;
+pub(super) use forward::ProxyFields;
 pub use rules::Proxies;
 pub(super) use rules::Via;
 pub use server::Proxy;

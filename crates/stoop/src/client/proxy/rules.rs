@@ -29,10 +29,10 @@ pub struct Proxies {
     https: Option<Proxy>,
     all: Option<Proxy>,
     except: NoProxy,
-    decide: Option<Arc<Decide>>,
+    decide: Option<Arc<DecideProxy>>,
 }
 
-type Decide = dyn Fn(&str) -> Option<Proxy> + Send + Sync;
+type DecideProxy = dyn Fn(&str) -> Option<Proxy> + Send + Sync;
 
 impl Proxies {
     /// None.

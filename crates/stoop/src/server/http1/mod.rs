@@ -4,13 +4,16 @@
 //! is sent in one call, and the connection waits for what comes first: bytes, room to send, a handler, a
 //! deadline. Handlers are polled in the task of their connection: a request takes no task and no channel.
 //!
-//! `receive` is the reading half of a round, `answer` the other; `ending` is how a connection ends,
-//! `timeouts` the limits of every wait, `refusing` what is answered where one has passed.
+//! `receive` is the reading half of a round, `answer` the other, with `send` for content that is no buffer; `state` is
+//! what is kept between rounds; `ending` is how a connection ends, `timeouts` the limits of every wait, `refusing` what
+//! is answered where one has passed.
 
 mod answer;
 mod ending;
 mod receive;
 mod refusing;
+mod send;
+mod state;
 #[cfg(test)]
 mod tests;
 mod timeouts;
@@ -18,33 +21,26 @@ mod timeouts;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use stoop_io::{FillResult, Transport};
 use stoop_proto::{CloseReason, Violation, h1};
 
-use crate::body::file_content::FileContent;
-use crate::body::request_body::RequestBodyWriter;
-use crate::conn::recycle::Recycle;
 use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::connection_info::TlsFacts;
 use crate::handler::Handler;
-use crate::request::RequestParts;
-use crate::request::interim::InterimQueue;
-use crate::response::{CutShort, Response};
+use crate::limits::unread_bytes_max;
+use crate::response::CutShort;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{self, Core};
 use crate::server::detached::DetachedHandlers;
-use crate::server::future_pool::FutureSlot;
-use crate::server::polled_body::PolledBody;
 use crate::server::watches::Watches;
 use crate::turn::{Turn, yield_turn};
-use crate::upgrade::UpgradeSender;
 
 use ending::End;
 pub(in crate::server) use ending::Ended;
+use state::{HeldRequest, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read};
 use timeouts::Http1Timeouts;
 
 /// Rounds in a turn at most, however short they are.
@@ -59,7 +55,7 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     /// buffer, never comes here. More than one only if all are parallel.
     exchanges: VecDeque<PipelinedExchange<H>>,
     /// A request that was read and must wait until those before it are answered.
-    held: Option<Held>,
+    held: Option<HeldRequest>,
     timeouts: Http1Timeouts,
     requests: u64,
     stage: Http1Stage,
@@ -77,89 +73,6 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     watches: Watches,
     /// Its share of the load of its core, behind the transport because it is dropped after it.
     balance: Option<stoop_io::ConnectionSlot>,
-}
-
-/// The stage of a connection.
-enum Http1Stage {
-    /// TLS; over at once where there is none.
-    Handshake,
-    /// Requests and responses.
-    Open,
-    /// Content that no handler wants is read, to get to the next request.
-    Discarding { left: u64, by: Instant },
-    /// All responses are written, and their bytes are still to be sent.
-    Closing { linger: bool },
-    /// We have closed; the client gets time to read the last response (RFC 9112 §9.6).
-    Lingering { left: u64, by: Instant },
-    /// A response cannot be completed; the client must notice.
-    Breaking,
-    /// The connection is another protocol's once the head that says so was sent.
-    Switching(UpgradeSender),
-    /// The client has said that it speaks HTTP/2.
-    Http2,
-}
-
-enum Http1Round {
-    Again,
-    Wait,
-    End(End),
-}
-
-/// A request whose response is not finished.
-struct PipelinedExchange<H: Handler> {
-    answer: h1::ResponseContext,
-    response: PipelinedResponse<H>,
-    /// Where the request's content goes, while there is some to come.
-    content: Option<RequestBodyWriter>,
-    /// What its handler sends ahead of the response, if it may.
-    interim: Option<InterimQueue>,
-    /// Safe and without content: others may run beside it (RFC 9112 §9.3.2).
-    parallel: bool,
-    /// It was woken, or may have been.
-    due: bool,
-    /// Since when its handler runs, where there is a limit for that.
-    since: Option<Instant>,
-}
-
-impl<H: Handler> PipelinedExchange<H> {
-    /// Whether its handler is to be polled.
-    fn is_due(&self) -> bool {
-        self.due && self.is_running()
-    }
-
-    fn is_running(&self) -> bool {
-        matches!(self.response, PipelinedResponse::Running(_))
-    }
-}
-
-enum PipelinedResponse<H: Handler> {
-    Running(FutureSlot<H::Future>),
-    There(Response<H::Body>),
-    Sending(PolledBody<H::Body>),
-    /// Content that is a file, which the transport may send itself.
-    SendingFile(Box<FileContent>),
-}
-
-/// A request whose handler was not called yet.
-struct Held {
-    parts: Recycle<RequestParts>,
-    /// Nothing follows its head.
-    end: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Read {
-    /// Something was read: there may be more to do.
-    Moved,
-    /// Nothing may be read now.
-    Held,
-    /// Nothing is to be read, but that the client is gone is to be noticed: by reading, at most what
-    /// one call brings.
-    Watches,
-    /// The next request's bytes are needed.
-    WantsHead,
-    /// Bytes of content are needed, for which a handler waits.
-    WantsContent,
 }
 
 impl<H: Handler> Http1Driver<H> {
@@ -318,10 +231,9 @@ impl<H: Handler> Http1Driver<H> {
         matches!(self.stage, Http1Stage::Open | Http1Stage::Discarding { .. })
     }
 
-    /// How many bytes may wait unread: one more than a limit allows, so that it is seen exceeded.
+    /// How many bytes may wait unread.
     fn room(&self) -> usize {
-        let wire = &self.core.limits.wire;
-        wire.head_bytes_max.max(wire.trailers_bytes_max).saturating_add(1)
+        unread_bytes_max(&self.core.limits.wire)
     }
 
     /// Whether so much is on its way to the client that nothing more is begun.

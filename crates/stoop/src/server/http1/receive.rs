@@ -19,7 +19,7 @@ use crate::response::CutShort;
 use crate::server::call::{call_handler, poll_handler};
 use crate::server::control::Lifecycle;
 use crate::server::http1::{
-    Held, Http1Driver, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read,
+    HeldRequest, Http1Driver, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read,
 };
 use crate::versions::Preface;
 
@@ -40,7 +40,7 @@ impl<H: Handler> Http1Driver<H> {
             if !self.exchanges.is_empty() {
                 return Read::Watches;
             }
-            if let Some(Held { parts, end }) = self.held.take() {
+            if let Some(HeldRequest { parts, end }) = self.held.take() {
                 self.start(parts, end, cx);
             }
             return Read::Moved;
@@ -92,7 +92,7 @@ impl<H: Handler> Http1Driver<H> {
                 if self.is_parallel(&parts, end) || self.exchanges.is_empty() {
                     self.start(parts, end, cx);
                 } else {
-                    self.held = Some(Held { parts, end });
+                    self.held = Some(HeldRequest { parts, end });
                 }
             }
             h1::Event::NeedMore => return Read::WantsHead,

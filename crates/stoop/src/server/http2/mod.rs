@@ -80,6 +80,17 @@ impl<H: Handler> ServerDriver<H> {
         exchange.hook.cut(why, self.wire.unsent() as u64);
     }
 
+    /// Tells of requests that were refused, and counts their answers.
+    #[cold]
+    fn tell_refused(&self, refused: h2::RefusedRequests) {
+        let h2::RefusedRequests { fault, answer, requests } = refused;
+        let monitor = &self.role.core.monitor;
+        monitor.malformed(self.wire.io.peer().inet(), fault, answer, requests);
+        if let Some(status) = answer {
+            (0..requests).for_each(|_| monitor.count_response(status));
+        }
+    }
+
     /// Ends all exchanges, when nothing at all is sent any more.
     fn cut_all(&mut self, why: CutShort) {
         self.detach_all(why);
@@ -195,16 +206,11 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         }
     }
 
-    /// Tells of requests that never came to a handler.
+    /// Tells of requests that the machine has refused.
     #[inline]
     fn end_round(driver: &mut ServerDriver<H>) {
-        if let Some(h2::RefusedRequests { fault, answer, requests }) = driver.machine.take_refused()
-        {
-            let (monitor, peer) = (&driver.role.core.monitor, driver.wire.io.peer().inet());
-            monitor.malformed(peer, fault, answer, requests);
-            if let Some(status) = answer {
-                monitor.count_response(status);
-            }
+        while let Some(refused) = driver.machine.take_refused() {
+            driver.tell_refused(refused);
         }
     }
 

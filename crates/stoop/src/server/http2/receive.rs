@@ -150,9 +150,6 @@ impl<H: Handler> ServerDriver<H> {
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
-        if let h2::ResetReason::Fault(fault) = reason {
-            self.tell_malformed(key, fault);
-        }
         let Some(mut exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = exchange.content.take() {
@@ -164,22 +161,6 @@ impl<H: Handler> ServerDriver<H> {
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
         self.detach(exchange, CutShort::Client);
-    }
-
-    /// Tells of a request whose stream a fault has ended. Content that is too large is answered, where no response has
-    /// begun.
-    fn tell_malformed(&mut self, key: StreamKey, fault: h2::Fault) {
-        let is_running = self
-            .exchanges
-            .get(key)
-            .is_some_and(|exchange| matches!(exchange.response, StreamResponse::Running(_)));
-        let answer = (fault == h2::Fault::BodyTooLarge && is_running)
-            .then_some(StatusCode::PAYLOAD_TOO_LARGE);
-        let monitor = &self.role.core.monitor;
-        monitor.malformed(self.wire.io.peer().inet(), fault, answer, 1);
-        if let Some(status) = answer {
-            monitor.count_response(status);
-        }
     }
 
     /// This exchange is over before its end: its handler is dropped, or runs on by itself, or its response is cut short.

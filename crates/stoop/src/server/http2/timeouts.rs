@@ -43,7 +43,7 @@ struct Linger {
     by: Instant,
 }
 
-/// ExpiredWait did not happen in time.
+/// What did not happen in time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Http2Expired {
     Idle,
@@ -55,7 +55,7 @@ enum Http2Expired {
     Machine,
 }
 
-/// ExpiredWait an exchange has waited for too long.
+/// What an exchange has waited for too long.
 #[derive(Clone, Copy)]
 enum ExpiredWait {
     /// Content of the request that is being read: it stalled, or came too slowly.

@@ -161,3 +161,33 @@ async fn what_ends_a_stream_leaves_its_connection_as_it_was() {
     assert_eq!(log.between(&server).await, [format!("1 over HTTP/2.0: {why}: 0")]);
     assert_eq!((server.stats().malformed, server.stats().http2_faults), (1, 0));
 }
+
+/// Three that are too large, and two that are malformed, in one write.
+#[tokio::test(start_paused = true)]
+async fn requests_that_are_refused_together_are_each_counted_with_their_answers() {
+    let mut limits = ServerLimits::default();
+    limits.wire.head_bytes_max = 300;
+    let (server, log) = observed(limits, async |_: Request| "answered");
+    let value = "x".repeat(300);
+    let large = [&GET[..], &[("x", &*value)]].concat();
+    let too_large = |n| headers(nth_stream(n), flag::WHOLE, &large);
+    let malformed = |n| headers(nth_stream(n), flag::WHOLE, &GET[..2]);
+    let refused = [too_large(0), malformed(1), too_large(2), malformed(3), too_large(4)].concat();
+    let mut peer = dial(&server).await;
+    peer.send([preface(), settings_ack(), refused, get(nth_stream(5))].concat()).await;
+    peer.finish().await;
+    let frames = FrameReader::default().lines(&peer.rest().await.unwrap());
+    drop(peer);
+    assert!(frames.iter().any(|frame| frame.starts_with("HEADERS 11 ")), "{frames:?}");
+    // They may have come in several rounds.
+    let lines = log.between(&server).await;
+    let told = |answer: u32| -> u32 {
+        let end = format!(": {answer}");
+        let counts = lines.iter().filter(|line| line.ends_with(&end));
+        counts.filter_map(|line| line.split(' ').next()?.parse::<u32>().ok()).sum()
+    };
+    assert_eq!((told(431), told(0)), (3, 2), "{lines:?}");
+    let stats = server.stats();
+    assert_eq!((stats.malformed, stats.responses.client_error), (5, 3));
+    assert_eq!(stats.responses.success, 1);
+}
