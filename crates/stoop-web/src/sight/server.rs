@@ -24,11 +24,21 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         "Handlers that were called and have not answered.",
         &[("", |stats| stats.running as u64)],
     ),
+    gauge(
+        "detached_handlers",
+        "Handlers that run on after their clients have left.",
+        &[("", |stats| stats.detached as u64)],
+    ),
     counter("accepted", "Connections that were accepted.", &[("", |stats| stats.accepted)]),
     counter(
         "refused",
         "Connections that were refused because of their address.",
         &[("", |stats| stats.refused)],
+    ),
+    counter(
+        "proxy_refusals",
+        "Connections that did not begin with a proxy's header.",
+        &[("", |stats| stats.proxy_refusals)],
     ),
     counter(
         "accept_pauses",
