@@ -139,18 +139,19 @@ impl Monitor {
         self.tell(peer, &ServingEvent::TimedOut { timeout, answer });
     }
 
-    /// A request broke the rules of HTTP/1.
+    /// A request broke the rules of HTTP/1, or one that both versions have.
     #[cold]
     pub(super) fn violated(
         &self,
         peer: Option<SocketAddr>,
+        version: Version,
         violation: Violation,
         answer: Option<StatusCode>,
     ) {
         self.count(Counted::Malformed);
         if self.is_heard() {
             let reason = &violation.to_string();
-            let (version, violation, requests) = (Version::HTTP_11, Some(violation), 1);
+            let (violation, requests) = ((version != Version::HTTP_2).then_some(violation), 1);
             let event = ServingEvent::Malformed { version, violation, reason, answer, requests };
             self.tell(peer, &event);
         }

@@ -19,6 +19,7 @@ use crate::request::RequestParts;
 use crate::request::interim::interim;
 use crate::response::{CutShort, Response, SentHook};
 use crate::server::call::{call_handler, poll_handler};
+use crate::server::dropped::DroppedHandler;
 
 impl<H: Handler> ServerDriver<H> {
     /// Runs the handler of a request.
@@ -150,9 +151,10 @@ impl<H: Handler> ServerDriver<H> {
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
-        if let h2::ResetReason::Fault(fault) = reason {
-            self.tell_malformed(key, fault);
-        }
+        let answer = match reason {
+            h2::ResetReason::Fault(fault) => self.tell_malformed(key, fault),
+            _ => None,
+        };
         let Some(mut exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = exchange.content.take() {
@@ -163,12 +165,12 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        self.detach(exchange, CutShort::Client);
+        self.detach(exchange, DroppedHandler::new(CutShort::Client, answer));
     }
 
     /// Tells of a request whose stream a fault has ended. Content that is too large is answered, where no response has
-    /// begun.
-    fn tell_malformed(&mut self, key: StreamKey, fault: h2::Fault) {
+    /// begun: returned is the status of that.
+    fn tell_malformed(&mut self, key: StreamKey, fault: h2::Fault) -> Option<StatusCode> {
         let is_running = self
             .exchanges
             .get(key)
@@ -180,15 +182,16 @@ impl<H: Handler> ServerDriver<H> {
         if let Some(status) = answer {
             monitor.count_response(status);
         }
+        answer
     }
 
     /// This exchange is over before its end: its handler is dropped, or runs on by itself, or its response is cut short.
-    fn detach(&mut self, exchange: ServerExchange<H>, why: CutShort) {
+    fn detach(&mut self, exchange: ServerExchange<H>, dropped: DroppedHandler) {
         let key = exchange.key;
         let StreamResponse::Running(slot) = exchange.response else {
-            return self.cut(Some(exchange), why);
+            return self.cut(Some(exchange), dropped.why());
         };
-        self.role.detached.take(&self.role.core, slot);
+        self.role.detached.take(&self.role.core, slot, dropped);
         if !self.role.detached.is_empty() {
             // It is polled with the connection from now on, and its time counts.
             self.exchanges.waker(key.index()).wake();
@@ -198,6 +201,7 @@ impl<H: Handler> ServerDriver<H> {
     /// The same of all exchanges that are left.
     pub(super) fn detach_all(&mut self, why: CutShort) {
         let left: Vec<_> = self.exchanges.drain().collect();
-        left.into_iter().for_each(|exchange| self.detach(exchange, why));
+        let dropped = DroppedHandler::new(why, None);
+        left.into_iter().for_each(|exchange| self.detach(exchange, dropped));
     }
 }
