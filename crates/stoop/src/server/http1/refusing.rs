@@ -33,6 +33,7 @@ impl<H: Handler> Http1Driver<H> {
         );
         out.put(fields.as_bytes());
         out.put(TOO_MANY.as_bytes());
+        self.core.monitor.count_response(StatusCode::TOO_MANY_REQUESTS);
         self.begin_close(CloseReason::CallerCloses, true);
     }
 

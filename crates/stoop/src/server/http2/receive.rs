@@ -3,7 +3,7 @@
 use std::task::Context;
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Version};
 use stoop_io::Transport;
 use stoop_proto::h2::{self, StreamKey};
 
@@ -36,7 +36,9 @@ impl<H: Handler> ServerDriver<H> {
         let expects_continue = match parts.head.expects_continue() {
             Ok(expects_continue) => expects_continue,
             Err(violation) => {
-                let status = StatusCode::EXPECTATION_FAILED;
+                let (status, peer) = (StatusCode::EXPECTATION_FAILED, self.wire.io.peer().inet());
+                let monitor = &self.role.core.monitor;
+                monitor.violated(peer, Version::HTTP_2, violation, Some(status));
                 let response = Response::refusal(status, format!("{status}: {violation}\n"));
                 return self.respond(key, None, response);
             }
