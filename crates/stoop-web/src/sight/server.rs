@@ -96,7 +96,7 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
     counter("panics", "Handlers that panicked.", &[("", |stats| stats.panics)]),
     counter(
         "observer_panics",
-        "Calls of an observer that panicked.",
+        "Calls of an observer, or of what exempts requests, that panicked.",
         &[("", |stats| stats.observer_panics)],
     ),
     by(

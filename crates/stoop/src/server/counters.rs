@@ -50,7 +50,8 @@ pub struct ServerStats {
     pub shed: u64,
     /// Handlers that panicked.
     pub panics: u64,
-    /// Calls of an [observer](crate::Server::observe) that panicked.
+    /// Calls of an [observer](crate::Server::observe), or of what [exempts](crate::Server::never_shed) requests, that
+    /// panicked.
     pub observer_panics: u64,
     /// Time limits that have passed.
     pub timeouts: TimeoutCounts,

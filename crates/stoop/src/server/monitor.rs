@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
@@ -197,12 +198,20 @@ impl Monitor {
 
     #[cold]
     fn shed(&self, reason: ShedReason, peer: Option<SocketAddr>, head: &RequestHead) -> bool {
-        if self.exempt.as_ref().is_some_and(|is_exempt| is_exempt(head)) {
+        if self.exempt.as_ref().is_some_and(|is_exempt| self.is_exempt(is_exempt, head)) {
             return false;
         }
         self.count(Counted::Shed);
         self.tell(peer, &ServingEvent::Shed { head, reason });
         true
+    }
+
+    /// The caller's code: a request that it panics at is shed, and the connection stays.
+    fn is_exempt(&self, is_exempt: &Exempt, head: &RequestHead) -> bool {
+        catch_unwind(AssertUnwindSafe(|| is_exempt(head))).unwrap_or_else(|_| {
+            self.count(Counted::ObserverPanic);
+            false
+        })
     }
 
     /// A handler panicked, with what it answered: nothing, unless what happens is told.
