@@ -72,7 +72,7 @@ fn start(limits: ServerLimits) -> (ServerHandle, Calls) {
 /// A client that has sent the head of one request.
 enum Asked {
     Http1(RawPeer<TcpStream>),
-    Http2(Client<TcpStream>, StreamKey),
+    Http2(Box<Client<TcpStream>>, StreamKey),
 }
 
 impl Asked {
@@ -81,7 +81,7 @@ impl Asked {
         if versions == Versions::Http2 {
             let mut client = Client::new(peer.into_parts().0).await;
             let key = client.request(method, path, &[], end).await;
-            return Self::Http2(client, key);
+            return Self::Http2(Box::new(client), key);
         }
         let content = if end { "" } else { "transfer-encoding: chunked\r\n" };
         peer.send(format!("{method} {path} HTTP/1.1\r\nhost: a\r\n{content}\r\n")).await;
