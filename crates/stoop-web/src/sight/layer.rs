@@ -185,15 +185,15 @@ impl Watch for Counted {
         let status = end.status().or(self.responded.map(|(_, status)| status));
         let cut_short = match end {
             End::Sent(sent) => sent.cut_short(),
-            End::Panicked | End::Late => None,
-            End::Dropped => Some(CutShort::Dropped),
+            // The server has answered in its place.
+            _ if end.status().is_some() => None,
+            _ => Some(CutShort::Dropped),
         };
-        let has_left = matches!(end, End::Dropped) || cut_short == Some(CutShort::Client);
         let ended = Ended {
             route: self.route,
             class: class_index(status),
             cut_short: cut_short.map(reason_index),
-            has_left,
+            has_left: end.has_left(),
             bytes: sent.map_or(0, |sent| sent.content_bytes()),
             until_response: self.responded.map(|(took, _)| took),
             exchange: SlowExchange {

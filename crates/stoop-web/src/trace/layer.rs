@@ -30,9 +30,9 @@ use crate::route::mode::{Mode, map};
 ///
 /// `error.type` is the status if it is 500 or above; a word of [`CutShort`](stoop::CutShort) if not all of the response was
 /// sent, such as `client` if the client has left; `panic`; `timeout` if the handler took longer than the router
-/// allows; and `dropped` if it was dropped before it answered: the client had left, or something around it has answered
-/// instead. Two events at the level DEBUG are in the
-/// span: `responded` when the handler has answered, and `ended`.
+/// or the server allows, or the content that it read did not come in time; and `dropped` if it was dropped before it
+/// answered for any other reason: the client had left, or something around it has answered instead. Two events at the level
+/// DEBUG are in the span: `responded` when the handler has answered, and `ended`.
 ///
 /// # Traces
 ///

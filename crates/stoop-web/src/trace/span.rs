@@ -130,7 +130,11 @@ impl Watch for Traced {
             End::Sent(sent) => sent.cut_short().map(|why| why.as_str()).or(code.as_deref()),
             End::Panicked => Some("panic"),
             End::Late => Some("timeout"),
-            End::Dropped => Some("dropped"),
+            // The server has answered in its place.
+            End::Dropped(Some(dropped)) if dropped.answer().is_some() => {
+                Some(dropped.why().as_str())
+            }
+            End::Dropped(_) => Some("dropped"),
         };
         let sent = end.sent();
         let at = sent.map_or_else(now, |sent| sent.ended_at());
