@@ -151,6 +151,9 @@ struct Counted {
     path: ShortPath,
     began: Instant,
     responded: Option<(Duration, StatusCode)>,
+    /// Whether the façade is told.
+    #[cfg(feature = "metrics")]
+    is_told: bool,
 }
 
 impl Counted {
@@ -158,7 +161,9 @@ impl Counted {
         let core = shard_index();
         let route = state.cores.at(core).begin(pattern);
         #[cfg(feature = "metrics")]
-        if state.is_told() {
+        let is_told = state.is_told.load(std::sync::atomic::Ordering::Relaxed);
+        #[cfg(feature = "metrics")]
+        if is_told {
             super::facade::begin();
         }
         Self {
@@ -169,6 +174,20 @@ impl Counted {
             path: ShortPath::of(request.path()),
             began: now(),
             responded: None,
+            #[cfg(feature = "metrics")]
+            is_told,
+        }
+    }
+
+    fn end(&self, ended: &Ended) {
+        let mut core = self.state.cores.at(self.core);
+        core.end(ended);
+        #[cfg(feature = "metrics")]
+        if self.is_told {
+            let route = core.name(ended.route);
+            // The recorder runs without the lock.
+            drop(core);
+            super::facade::end(route, ended);
         }
     }
 }
@@ -204,26 +223,7 @@ impl Watch for Counted {
                 path: self.path,
             },
         };
-        self.state.end(self.core, &ended);
-    }
-}
-
-impl SightState {
-    fn end(&self, core: usize, ended: &Ended) {
-        let mut core = self.cores.at(core);
-        core.end(ended);
-        #[cfg(feature = "metrics")]
-        if self.is_told() {
-            let route = core.name(ended.route);
-            // The recorder runs without the lock.
-            drop(core);
-            super::facade::end(route, ended);
-        }
-    }
-
-    #[cfg(feature = "metrics")]
-    fn is_told(&self) -> bool {
-        self.is_told.load(std::sync::atomic::Ordering::Relaxed)
+        self.end(&ended);
     }
 }
 
