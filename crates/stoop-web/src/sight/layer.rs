@@ -126,9 +126,12 @@ impl Sight {
     }
 }
 
-/// A response that is not kept, and is another one for who accepts something else.
+/// A response that is not kept, is another one for clients that accept something else, and is taken for nothing but what it
+/// says that it is.
 pub(super) fn for_now(mut response: Response) -> Response {
-    for (name, value) in [("cache-control", "no-store"), ("vary", "accept")] {
+    for (name, value) in
+        [("cache-control", "no-store"), ("vary", "accept"), ("x-content-type-options", "nosniff")]
+    {
         // Texts of ours have nothing that no field may have.
         let _ = response.fields_mut().set(name, value.as_bytes());
     }

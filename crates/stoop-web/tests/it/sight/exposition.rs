@@ -110,6 +110,7 @@ async fn prometheus_gets_its_media_type_and_who_accepts_json_an_object() {
     for accept in [accept, "*/*", "image/png"] {
         let response = client.get("http://a.test/metrics").header("accept", accept).await.unwrap();
         assert_eq!(field(&response, "content-type"), "text/plain; version=0.0.4; charset=utf-8");
+        assert_eq!(field(&response, "x-content-type-options"), "nosniff");
         let caching = (field(&response, "cache-control"), field(&response, "vary"));
         assert_eq!(caching, ("no-store", "accept"));
         let text = response.text().await.unwrap();
