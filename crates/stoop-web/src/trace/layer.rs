@@ -16,7 +16,9 @@ use crate::route::mode::{Mode, map};
 ///
 /// | field | value |
 /// |---|---|
-/// | `http.request.method`, `http.route` | the method, and the pattern of the route where there is one |
+/// | `http.request.method` | the method, if it is one of RFC 9110's or `PATCH`; any other is `_OTHER`, |
+/// | `http.request.method_original` | and here, 2 KiB of it at most |
+/// | `http.route` | the pattern of the route, where there is one |
 /// | `url.scheme`, `url.path` | `http` or `https`; 2 KiB of the path at most, without the query |
 /// | `url.query` | only by [`query`](Self::query) |
 /// | `network.protocol.version` | `1.0`, `1.1`, `2` |
