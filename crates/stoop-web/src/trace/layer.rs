@@ -45,6 +45,9 @@ use crate::route::mode::{Mode, map};
 /// [extension](stoop::RequestBuilder::extension) that does it. Where no program records the span, the place that came is
 /// handed on as it is.
 ///
+/// So a client says which trace its request belongs to, and whether that is to be recorded. Where clients are not to be
+/// believed, remove both fields before the request comes here: in the proxy, or by middleware around this.
+///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use stoop::{Client, Request, Response, TraceContext};
@@ -96,20 +99,16 @@ impl<M: Mode> Middleware<M> for TraceRequests {
     fn handle(&self, mut request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let came = TraceContext::received(request.fields());
         let span = span(&request, next.pattern(), self.shows_query);
-        let context = match (span.is_disabled(), &came) {
-            (true, None) => return next.answer(request),
-            (true, Some(came)) => came.clone(),
-            (false, None) => TraceContext::random(),
-            (false, Some(came)) => came.child(),
-        };
+        if span.is_disabled() {
+            let Some(context) = came else { return next.answer(request) };
+            request.extensions_mut().insert(context.clone());
+            return within::<M>(request, next, TraceScope { span, context });
+        }
+        let context = came.as_ref().map_or_else(TraceContext::random, TraceContext::child);
         request.extensions_mut().insert(context.clone());
         record_context(&span, came.as_ref(), &context);
         let traced = Traced { span: span.clone(), began: now(), status: None };
-        let scope = TraceScope { span, context };
-        if scope.span.is_disabled() {
-            return within::<M>(request, next, scope);
-        }
-        watch::<M>(traced, || within::<M>(request, next, scope))
+        watch::<M>(traced, || within::<M>(request, next, TraceScope { span, context }))
     }
 }
 
