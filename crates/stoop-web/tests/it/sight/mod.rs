@@ -6,6 +6,7 @@ mod exchanges;
 mod exposition;
 #[cfg(feature = "metrics")]
 mod facade;
+mod hostile;
 mod left;
 mod page;
 
