@@ -64,7 +64,7 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         "status",
         counter(
             "responses",
-            "Responses that were begun, the server's own included.",
+            "Responses that were begun, the server's own included; 101 counts as 2xx.",
             &[
                 ("2xx", |stats| stats.responses.success),
                 ("3xx", |stats| stats.responses.redirection),
