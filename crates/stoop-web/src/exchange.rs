@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use stoop::{Answer, Body, Response, SentResponse, StatusCode};
+use stoop::{Answer, Body, CutShort, DroppedHandler, Response, SentResponse, StatusCode};
 
 use crate::late::is_late;
 use crate::route::mode::{Mode, map};
@@ -23,18 +23,18 @@ pub(crate) enum End {
     Panicked,
     /// Its handler took longer than the router allows, which answers 503 in its place.
     Late,
-    /// Its handler was dropped before it answered: the client left, or the server did not wait any longer.
-    Dropped,
+    /// Its handler was dropped before it answered, by the server for this reason, or by middleware.
+    Dropped(Option<DroppedHandler>),
 }
 
 impl End {
-    /// The status that was sent, as far as it is known.
+    /// The status that was sent, as far as it is known. Asked when the end is told.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match self {
-            Self::Sent(sent) => sent.status(),
+            Self::Sent(sent) if sent.status().is_some() => sent.status(),
+            Self::Sent(_) | Self::Dropped(_) => self.dropped()?.answer(),
             Self::Panicked => Some(StatusCode::INTERNAL_SERVER_ERROR),
             Self::Late => Some(StatusCode::SERVICE_UNAVAILABLE),
-            Self::Dropped => None,
         }
     }
 
@@ -42,7 +42,27 @@ impl End {
     pub(crate) fn sent(&self) -> Option<SentResponse> {
         match self {
             Self::Sent(sent) => Some(*sent),
-            Self::Panicked | Self::Late | Self::Dropped => None,
+            Self::Panicked | Self::Late | Self::Dropped(_) => None,
+        }
+    }
+
+    /// Whether the client did not wait for all of the response. Asked when the end is told.
+    pub(crate) fn has_left(&self) -> bool {
+        let is_cut = self.sent().is_some_and(|sent| sent.cut_short() == Some(CutShort::Client));
+        let is_left = |dropped: DroppedHandler| {
+            dropped.why() == CutShort::Client && dropped.answer().is_none()
+        };
+        is_cut || self.dropped().is_some_and(is_left)
+    }
+
+    /// Why the server has dropped the handler, or a response of its that was not begun.
+    fn dropped(&self) -> Option<DroppedHandler> {
+        match self {
+            Self::Sent(sent) if sent.cut_short() == Some(CutShort::Dropped) => {
+                DroppedHandler::current()
+            }
+            Self::Dropped(dropped) => *dropped,
+            Self::Sent(_) | Self::Panicked | Self::Late => None,
         }
     }
 }
@@ -64,7 +84,7 @@ impl<W: Watch> Drop for Watched<W> {
         let end = match () {
             () if std::thread::panicking() => End::Panicked,
             () if is_late() => End::Late,
-            () => End::Dropped,
+            () => End::Dropped(DroppedHandler::current()),
         };
         // What is told may be the caller's code: a panic in it ends here, as it does where a response was sent.
         let _ = catch_unwind(AssertUnwindSafe(|| watch.ended(end)));

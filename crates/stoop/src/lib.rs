@@ -101,8 +101,9 @@ pub use handler::{Answer, Handler, IntoHandler};
 pub use limits::{ServerLimits, ServerTime, SheddingLimits};
 pub use local::LocalServer;
 pub use server::{
-    Binding, ListenError, PauseReason, ProxyProtocol, RefusalReason, ResponseCounts, Server,
-    ServerHandle, ServerStats, ServerTimeout, ServingEvent, ShedReason, TimeoutCounts,
+    Binding, DroppedHandler, ListenError, PauseReason, ProxyProtocol, RefusalReason,
+    ResponseCounts, Server, ServerHandle, ServerStats, ServerTimeout, ServingEvent, ShedReason,
+    TimeoutCounts,
 };
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 pub use tls::ServerTls;

@@ -100,16 +100,21 @@ impl CoreFigures {
     pub(super) fn begin(&mut self, pattern: &str) -> usize {
         self.in_flight += 1;
         let route = if pattern.is_empty() { FALLBACK } else { pattern };
-        if let Some(index) = self.indexes.get(route) {
+        let index = self.indexes.get(route).copied();
+        index.unwrap_or_else(|| self.add_route(route))
+    }
+
+    /// Counts a route that is not known on its own from now on, if there is room for one more.
+    fn add_route(&mut self, route: &str) -> usize {
+        let is_full = self.routes.len() >= ROUTES_MAX;
+        let name = if is_full { OTHER } else { route };
+        if let Some(index) = self.indexes.get(name) {
             return *index;
         }
-        let is_full = self.routes.len() >= ROUTES_MAX;
-        let name: Arc<str> = if is_full { OTHER.into() } else { route.into() };
-        let routes = &mut self.routes;
-        *self.indexes.entry(name.clone()).or_insert_with(|| {
-            routes.push((name, RouteFigures::default()));
-            routes.len() - 1
-        })
+        let name: Arc<str> = name.into();
+        self.indexes.insert(name.clone(), self.routes.len());
+        self.routes.push((name, RouteFigures::default()));
+        self.routes.len() - 1
     }
 
     /// The name of a route.

@@ -23,6 +23,12 @@ pub(super) fn method_index(method: &Method) -> usize {
     METHODS.iter().position(is_same).unwrap_or(METHODS.len() - 1)
 }
 
+/// The name of a method, if it is none of the others.
+#[cfg(feature = "tracing")]
+pub(crate) fn known_method(method: &Method) -> Option<&'static str> {
+    Some(METHODS[method_index(method)]).filter(|name| *name != OTHER)
+}
+
 pub(super) fn class_index(status: Option<StatusCode>) -> usize {
     let class = status.map_or(0, |status| usize::from(status.as_u16() / 100));
     // 600 to 999 have no class (RFC 9110 §15): clients treat them as 5xx.

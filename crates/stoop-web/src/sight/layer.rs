@@ -126,9 +126,12 @@ impl Sight {
     }
 }
 
-/// A response that is not kept, and is another one for who accepts something else.
+/// A response that is not kept, is another one for clients that accept something else, and is taken for nothing but what it
+/// says that it is.
 pub(super) fn for_now(mut response: Response) -> Response {
-    for (name, value) in [("cache-control", "no-store"), ("vary", "accept")] {
+    for (name, value) in
+        [("cache-control", "no-store"), ("vary", "accept"), ("x-content-type-options", "nosniff")]
+    {
         // Texts of ours have nothing that no field may have.
         let _ = response.fields_mut().set(name, value.as_bytes());
     }
@@ -151,6 +154,9 @@ struct Counted {
     path: ShortPath,
     began: Instant,
     responded: Option<(Duration, StatusCode)>,
+    /// Whether the façade is told.
+    #[cfg(feature = "metrics")]
+    is_told: bool,
 }
 
 impl Counted {
@@ -158,7 +164,9 @@ impl Counted {
         let core = shard_index();
         let route = state.cores.at(core).begin(pattern);
         #[cfg(feature = "metrics")]
-        if state.is_told() {
+        let is_told = state.is_told.load(std::sync::atomic::Ordering::Relaxed);
+        #[cfg(feature = "metrics")]
+        if is_told {
             super::facade::begin();
         }
         Self {
@@ -169,6 +177,20 @@ impl Counted {
             path: ShortPath::of(request.path()),
             began: now(),
             responded: None,
+            #[cfg(feature = "metrics")]
+            is_told,
+        }
+    }
+
+    fn end(&self, ended: &Ended) {
+        let mut core = self.state.cores.at(self.core);
+        core.end(ended);
+        #[cfg(feature = "metrics")]
+        if self.is_told {
+            let route = core.name(ended.route);
+            // The recorder runs without the lock.
+            drop(core);
+            super::facade::end(route, ended);
         }
     }
 }
@@ -185,15 +207,15 @@ impl Watch for Counted {
         let status = end.status().or(self.responded.map(|(_, status)| status));
         let cut_short = match end {
             End::Sent(sent) => sent.cut_short(),
-            End::Panicked | End::Late => None,
-            End::Dropped => Some(CutShort::Dropped),
+            // The server has answered in its place.
+            _ if end.status().is_some() => None,
+            _ => Some(CutShort::Dropped),
         };
-        let has_left = matches!(end, End::Dropped) || cut_short == Some(CutShort::Client);
         let ended = Ended {
             route: self.route,
             class: class_index(status),
             cut_short: cut_short.map(reason_index),
-            has_left,
+            has_left: end.has_left(),
             bytes: sent.map_or(0, |sent| sent.content_bytes()),
             until_response: self.responded.map(|(took, _)| took),
             exchange: SlowExchange {
@@ -204,26 +226,7 @@ impl Watch for Counted {
                 path: self.path,
             },
         };
-        self.state.end(self.core, &ended);
-    }
-}
-
-impl SightState {
-    fn end(&self, core: usize, ended: &Ended) {
-        let mut core = self.cores.at(core);
-        core.end(ended);
-        #[cfg(feature = "metrics")]
-        if self.is_told() {
-            let route = core.name(ended.route);
-            // The recorder runs without the lock.
-            drop(core);
-            super::facade::end(route, ended);
-        }
-    }
-
-    #[cfg(feature = "metrics")]
-    fn is_told(&self) -> bool {
-        self.is_told.load(std::sync::atomic::Ordering::Relaxed)
+        self.end(&ended);
     }
 }
 

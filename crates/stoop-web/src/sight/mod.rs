@@ -18,5 +18,7 @@ mod recent;
 mod server;
 mod snapshot;
 
+#[cfg(feature = "tracing")]
+pub(crate) use labels::known_method;
 pub use layer::Sight;
 pub use page::StatusPage;

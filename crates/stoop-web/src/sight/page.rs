@@ -83,11 +83,7 @@ impl StatusPage {
 /// The response with the fields that keep what is in it from doing more than it is for.
 fn guarded(response: Response) -> Response {
     let mut response = for_now(response);
-    for (name, value) in [
-        ("content-security-policy", POLICY),
-        ("x-content-type-options", "nosniff"),
-        ("referrer-policy", "no-referrer"),
-    ] {
+    for (name, value) in [("content-security-policy", POLICY), ("referrer-policy", "no-referrer")] {
         // Texts of ours have nothing that no field may have.
         let _ = response.fields_mut().set(name, value.as_bytes());
     }

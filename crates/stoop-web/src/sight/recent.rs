@@ -81,6 +81,8 @@ pub(super) struct Recent {
     /// Made when they are needed.
     slices: [Option<Slice>; SLICES],
     pub(super) slow: Vec<SlowExchange>,
+    /// Where as many are kept as may be: what took no longer than this, and ended by then, is not kept.
+    floor: Option<(Duration, Duration)>,
 }
 
 impl Default for Recent {
@@ -89,6 +91,7 @@ impl Default for Recent {
             seconds: [SecondFigures::default(); SECONDS],
             slices: Default::default(),
             slow: Vec::new(),
+            floor: None,
         }
     }
 }
@@ -117,8 +120,21 @@ impl Recent {
         &mut slice.durations
     }
 
-    /// Keeps an exchange if it is among the slowest recent ones.
+    /// Keeps an exchange if it is among the slowest recent ones. Most are not, and cost a look at the floor.
     fn note_slow(&mut self, exchange: &SlowExchange) {
+        let is_below = |(took, until)| exchange.took <= took && exchange.at <= until;
+        if self.floor.is_some_and(is_below) {
+            return;
+        }
+        self.keep_slow(exchange);
+        if self.slow.len() == SLOW_MAX {
+            let least = self.slow.iter().map(|kept| kept.took).min();
+            let oldest = self.slow.iter().map(|kept| kept.at).min();
+            self.floor = least.zip(oldest.map(|at| at.saturating_add(RECENT)));
+        }
+    }
+
+    fn keep_slow(&mut self, exchange: &SlowExchange) {
         if self.slow.len() < SLOW_MAX {
             return self.slow.push(*exchange);
         }
@@ -171,6 +187,13 @@ mod tests {
         recent.note(&exchange(1, 301), false);
         assert!(recent.slow.iter().any(|slow| slow.took.as_millis() == 1));
         assert_eq!(recent.slow.len(), SLOW_MAX);
+        // Once all of them are as recent, the floor is theirs.
+        (0..100).for_each(|_| recent.note(&exchange(2, 900), false));
+        recent.note(&exchange(2, 900), false);
+        recent.note(&exchange(3, 901), false);
+        let mut kept: Vec<_> = recent.slow.iter().map(|slow| slow.took.as_millis()).collect();
+        kept.sort_unstable();
+        assert_eq!((kept.len(), kept[0], kept[SLOW_MAX - 2], kept[SLOW_MAX - 1]), (16, 2, 2, 3));
     }
 
     #[test]

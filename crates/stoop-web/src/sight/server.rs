@@ -24,11 +24,21 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         "Handlers that were called and have not answered.",
         &[("", |stats| stats.running as u64)],
     ),
+    gauge(
+        "detached_handlers",
+        "Handlers that run on after their clients have left.",
+        &[("", |stats| stats.detached as u64)],
+    ),
     counter("accepted", "Connections that were accepted.", &[("", |stats| stats.accepted)]),
     counter(
         "refused",
         "Connections that were refused because of their address.",
         &[("", |stats| stats.refused)],
+    ),
+    counter(
+        "proxy_refusals",
+        "Connections that did not begin with a proxy's header.",
+        &[("", |stats| stats.proxy_refusals)],
     ),
     counter(
         "accept_pauses",
@@ -54,7 +64,7 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         "status",
         counter(
             "responses",
-            "Responses that were begun, the server's own included.",
+            "Responses that were begun, the server's own included; 101 counts as 2xx.",
             &[
                 ("2xx", |stats| stats.responses.success),
                 ("3xx", |stats| stats.responses.redirection),
@@ -86,7 +96,7 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
     counter("panics", "Handlers that panicked.", &[("", |stats| stats.panics)]),
     counter(
         "observer_panics",
-        "Calls of an observer that panicked.",
+        "Calls of an observer, or of what exempts requests, that panicked.",
         &[("", |stats| stats.observer_panics)],
     ),
     by(

@@ -16,7 +16,9 @@ use crate::route::mode::{Mode, map};
 ///
 /// | field | value |
 /// |---|---|
-/// | `http.request.method`, `http.route` | the method, and the pattern of the route where there is one |
+/// | `http.request.method` | the method, if it is one of RFC 9110's or `PATCH`; any other is `_OTHER`, |
+/// | `http.request.method_original` | and here, 2 KiB of it at most |
+/// | `http.route` | the pattern of the route, where there is one |
 /// | `url.scheme`, `url.path` | `http` or `https`; 2 KiB of the path at most, without the query |
 /// | `url.query` | only by [`query`](Self::query) |
 /// | `network.protocol.version` | `1.0`, `1.1`, `2` |
@@ -30,9 +32,9 @@ use crate::route::mode::{Mode, map};
 ///
 /// `error.type` is the status if it is 500 or above; a word of [`CutShort`](stoop::CutShort) if not all of the response was
 /// sent, such as `client` if the client has left; `panic`; `timeout` if the handler took longer than the router
-/// allows; and `dropped` if it was dropped before it answered: the client had left, or something around it has answered
-/// instead. Two events at the level DEBUG are in the
-/// span: `responded` when the handler has answered, and `ended`.
+/// or the server allows, or the content that it read did not come in time; and `dropped` if it was dropped before it
+/// answered for any other reason: the client had left, or something around it has answered instead. Two events at the level
+/// DEBUG are in the span: `responded` when the handler has answered, and `ended`.
 ///
 /// # Traces
 ///
@@ -42,6 +44,9 @@ use crate::route::mode::{Mode, map};
 /// handler: a [`Client`](stoop::Client) that it calls sends it on by itself. In tasks that the handler spawns, it is the
 /// [extension](stoop::RequestBuilder::extension) that does it. Where no program records the span, the place that came is
 /// handed on as it is.
+///
+/// So a client says which trace its request belongs to, and whether that is to be recorded. Where clients are not to be
+/// believed, remove both fields before the request comes here: in the proxy, or by middleware around this.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -94,20 +99,16 @@ impl<M: Mode> Middleware<M> for TraceRequests {
     fn handle(&self, mut request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let came = TraceContext::received(request.fields());
         let span = span(&request, next.pattern(), self.shows_query);
-        let context = match (span.is_disabled(), &came) {
-            (true, None) => return next.answer(request),
-            (true, Some(came)) => came.clone(),
-            (false, None) => TraceContext::random(),
-            (false, Some(came)) => came.child(),
-        };
+        if span.is_disabled() {
+            let Some(context) = came else { return next.answer(request) };
+            request.extensions_mut().insert(context.clone());
+            return within::<M>(request, next, TraceScope { span, context });
+        }
+        let context = came.as_ref().map_or_else(TraceContext::random, TraceContext::child);
         request.extensions_mut().insert(context.clone());
         record_context(&span, came.as_ref(), &context);
         let traced = Traced { span: span.clone(), began: now(), status: None };
-        let scope = TraceScope { span, context };
-        if scope.span.is_disabled() {
-            return within::<M>(request, next, scope);
-        }
-        watch::<M>(traced, || within::<M>(request, next, scope))
+        watch::<M>(traced, || within::<M>(request, next, TraceScope { span, context }))
     }
 }
 

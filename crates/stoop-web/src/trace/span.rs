@@ -11,8 +11,9 @@ use tracing::{Span, debug, info_span};
 use crate::exchange::{End, Watch, now};
 use crate::forwarded::ForwardedClient;
 use crate::layer::is_secure;
+use crate::sight::known_method;
 
-/// Bytes of a path, and of a query, that a span has: what is longer is cut. Heads may be larger by far.
+/// Bytes of a method, of a path, and of a query, that a span has: what is longer is cut. Heads may be larger by far.
 const TEXT_BYTES_MAX: usize = 2 * 1024;
 
 /// The span of a request; one that is disabled if no program records it.
@@ -20,7 +21,8 @@ pub(super) fn span(request: &Request, route: &str, shows_query: bool) -> Span {
     let span = info_span!(
         target: "stoop::server",
         "request",
-        http.request.method = %request.method(),
+        http.request.method = known_method(request.method()).unwrap_or("_OTHER"),
+        http.request.method_original = Empty,
         http.route = Empty,
         url.scheme = if is_secure(request) { "https" } else { "http" },
         url.path = cut(request.path()),
@@ -45,6 +47,9 @@ pub(super) fn span(request: &Request, route: &str, shows_query: bool) -> Span {
     }
     if !dispatcher::get_default(is_recorded) {
         return Span::none();
+    }
+    if known_method(request.method()).is_none() {
+        span.record("http.request.method_original", cut(request.method().as_str()));
     }
     if !route.is_empty() {
         span.record("http.route", route);
@@ -130,7 +135,11 @@ impl Watch for Traced {
             End::Sent(sent) => sent.cut_short().map(|why| why.as_str()).or(code.as_deref()),
             End::Panicked => Some("panic"),
             End::Late => Some("timeout"),
-            End::Dropped => Some("dropped"),
+            // The server has answered in its place.
+            End::Dropped(Some(dropped)) if dropped.answer().is_some() => {
+                Some(dropped.why().as_str())
+            }
+            End::Dropped(_) => Some("dropped"),
         };
         let sent = end.sent();
         let at = sent.map_or_else(now, |sent| sent.ended_at());

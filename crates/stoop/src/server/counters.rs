@@ -19,11 +19,17 @@ pub struct ServerStats {
     pub open: usize,
     /// Handlers that have been called and have not answered yet.
     pub running: usize,
+    /// Those of them that run on after their clients have left, as
+    /// [`ServerHandle::detached_handlers`](crate::ServerHandle::detached_handlers) says.
+    pub detached: usize,
     /// Connections that were accepted, without those that were refused, and those whose
     /// [proxy](crate::ProxyProtocol) has not named the client.
     pub accepted: u64,
     /// Connections that were refused because of their address.
     pub refused: u64,
+    /// Connections that were closed because they did not begin with a proxy's header, as
+    /// [`ServerHandle::proxy_refusals`](crate::ServerHandle::proxy_refusals) says.
+    pub proxy_refusals: u64,
     /// Times that accepting paused at [`connections_max`](crate::ServerLimits::connections_max), on each thread.
     pub paused: u64,
     /// Times that accepting failed for want of a descriptor or memory.
@@ -45,7 +51,8 @@ pub struct ServerStats {
     pub shed: u64,
     /// Handlers that panicked.
     pub panics: u64,
-    /// Calls of an [observer](crate::Server::observe) that panicked.
+    /// Calls of an [observer](crate::Server::observe), or of what [exempts](crate::Server::never_shed) requests, that
+    /// panicked.
     pub observer_panics: u64,
     /// Time limits that have passed.
     pub timeouts: TimeoutCounts,

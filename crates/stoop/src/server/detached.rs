@@ -12,6 +12,8 @@ use crate::limits::after;
 use crate::server::call::poll_handler;
 use crate::server::control::{Control, Lifecycle, Registration};
 use crate::server::core::Core;
+use crate::server::dropped::DroppedHandler;
+use crate::server::events::ServerTimeout;
 use crate::server::future_pool::FutureSlot;
 
 /// Handlers of one connection whose clients have left. Nothing is allocated for none.
@@ -26,6 +28,8 @@ struct Detached<H: Handler> {
 struct DetachedHandler<H: Handler> {
     slot: FutureSlot<H::Future>,
     by: Option<Instant>,
+    /// Why its response is not sent.
+    dropped: DroppedHandler,
     _place: DetachedPlace,
 }
 
@@ -55,18 +59,23 @@ impl<H: Handler> Default for DetachedHandlers<H> {
 impl<H: Handler> DetachedHandlers<H> {
     /// Takes a handler over whose client has left, or drops it: by default, beyond the limit, and where the server
     /// closes.
-    pub(super) fn take(&mut self, core: &Core<H>, slot: FutureSlot<H::Future>) {
+    pub(super) fn take(
+        &mut self,
+        core: &Core<H>,
+        slot: FutureSlot<H::Future>,
+        dropped: DroppedHandler,
+    ) {
         let max = core.limits.detached_handlers_max;
         let place = match max > 0 && core.control.lifecycle() != Lifecycle::Closing {
             true => DetachedPlace::take(&core.control, max),
             false => None,
         };
-        let Some(place) = place else { return core.futures.put_back(slot) };
+        let Some(place) = place else { return core.futures.drop_for(slot, dropped) };
         let allowed = core.limits.time.handler;
         let by = (allowed != Duration::MAX).then(|| after(now(), allowed));
         let new = || Box::new(Detached { running: Vec::new(), timer: None });
         let detached = self.0.get_or_insert_with(new);
-        detached.running.push(DetachedHandler { slot, by, _place: place });
+        detached.running.push(DetachedHandler { slot, by, dropped, _place: place });
     }
 
     #[inline]
@@ -81,12 +90,20 @@ impl<H: Handler> DetachedHandlers<H> {
         let mut index = 0;
         while let Some(handler) = running.get_mut(index) {
             let is_late = handler.by.is_some_and(|by| by <= now());
-            // Its response is dropped.
-            if is_late || poll_handler::<H>(&mut handler.slot, None, cx).is_ready() {
-                core.futures.put_back(running.swap_remove(index).slot);
-            } else {
+            let polled = match is_late {
+                true => Poll::Pending,
+                false => poll_handler::<H>(&mut handler.slot, None, cx),
+            };
+            if polled.is_pending() && !is_late {
                 index += 1;
+                continue;
             }
+            let DetachedHandler { slot, dropped, .. } = running.swap_remove(index);
+            if is_late {
+                core.monitor.timed_out(slot.peer(), ServerTimeout::Handler, None);
+            }
+            dropped.in_scope(|| drop(polled));
+            core.futures.drop_for(slot, dropped);
         }
         if running.is_empty() {
             self.0 = None;
@@ -98,6 +115,14 @@ impl<H: Handler> DetachedHandlers<H> {
             cx.waker().wake_by_ref();
         }
         Poll::Pending
+    }
+
+    /// Drops all of them.
+    fn drop_all(&mut self, core: &Core<H>) {
+        let running = self.0.take().map(|detached| detached.running);
+        for DetachedHandler { slot, dropped, .. } in running.into_iter().flatten() {
+            core.futures.drop_for(slot, dropped);
+        }
     }
 }
 
@@ -126,6 +151,7 @@ impl<H: Handler> DetachedConnection<H> {
         self.registration.take(cx.waker());
         if self.core.control.lifecycle() == Lifecycle::Closing {
             self.core.control.count_aborted();
+            self.handlers.drop_all(&self.core);
             return Poll::Ready(());
         }
         self.handlers.poll(&self.core, cx)

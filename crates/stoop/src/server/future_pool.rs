@@ -1,9 +1,11 @@
 //! Slots for handlers' futures, used again: a connection that waits for no handler holds none.
 
 use std::any::Any;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::dropped::DroppedHandler;
 use super::monitor::{HandledRequest, Monitor, RunningHandler};
 
 /// Slots that a core keeps.
@@ -30,6 +32,11 @@ impl<F> FutureSlot<F> {
     #[inline]
     pub(crate) fn future(&mut self) -> Option<Pin<&mut F>> {
         self.future.as_mut().as_pin_mut()
+    }
+
+    /// The address of its client, where what happens is told.
+    pub(super) fn peer(&self) -> Option<SocketAddr> {
+        self.request.as_ref()?.peer
     }
 
     /// Notes that it panicked, which is told when the slot is put back.
@@ -81,6 +88,11 @@ impl<F> FuturePool<F> {
         if free.len() < KEPT_MAX {
             free.push(future);
         }
+    }
+
+    /// The same of one that is dropped for that.
+    pub(super) fn drop_for(&self, slot: FutureSlot<F>, dropped: DroppedHandler) {
+        dropped.in_scope(|| self.put_back(slot));
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<PinnedSlot<F>>> {

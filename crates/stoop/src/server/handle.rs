@@ -144,7 +144,7 @@ impl ServerHandle {
     /// # Ok::<(), stoop::Error>(()) }).unwrap();
     /// ```
     pub fn stats(&self) -> ServerStats {
-        self.monitors.stats(self.connections())
+        self.monitors.stats(&self.control)
     }
 
     /// A function that gives what [`stats`](Self::stats) does, also once the handle has gone elsewhere or the server has
@@ -161,7 +161,7 @@ impl ServerHandle {
     /// ```
     pub fn stats_source(&self) -> impl Fn() -> ServerStats + Clone + Send + Sync + 'static {
         let (control, monitors) = (self.control.clone(), self.monitors.clone());
-        move || monitors.stats(control.connections())
+        move || monitors.stats(&control)
     }
 
     /// Stops gracefully: accepts nothing more, closes idle connections, finishes what runs and says

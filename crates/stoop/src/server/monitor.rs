@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
@@ -139,18 +140,19 @@ impl Monitor {
         self.tell(peer, &ServingEvent::TimedOut { timeout, answer });
     }
 
-    /// A request broke the rules of HTTP/1.
+    /// A request broke the rules of HTTP/1, or one that both versions have.
     #[cold]
     pub(super) fn violated(
         &self,
         peer: Option<SocketAddr>,
+        version: Version,
         violation: Violation,
         answer: Option<StatusCode>,
     ) {
         self.count(Counted::Malformed);
         if self.is_heard() {
             let reason = &violation.to_string();
-            let (version, violation, requests) = (Version::HTTP_11, Some(violation), 1);
+            let (violation, requests) = ((version != Version::HTTP_2).then_some(violation), 1);
             let event = ServingEvent::Malformed { version, violation, reason, answer, requests };
             self.tell(peer, &event);
         }
@@ -196,12 +198,20 @@ impl Monitor {
 
     #[cold]
     fn shed(&self, reason: ShedReason, peer: Option<SocketAddr>, head: &RequestHead) -> bool {
-        if self.exempt.as_ref().is_some_and(|is_exempt| is_exempt(head)) {
+        if self.exempt.as_ref().is_some_and(|is_exempt| self.is_exempt(is_exempt, head)) {
             return false;
         }
         self.count(Counted::Shed);
         self.tell(peer, &ServingEvent::Shed { head, reason });
         true
+    }
+
+    /// The caller's code: a request that it panics at is shed, and the connection stays.
+    fn is_exempt(&self, is_exempt: &Exempt, head: &RequestHead) -> bool {
+        catch_unwind(AssertUnwindSafe(|| is_exempt(head))).unwrap_or_else(|_| {
+            self.count(Counted::ObserverPanic);
+            false
+        })
     }
 
     /// A handler panicked, with what it answered: nothing, unless what happens is told.

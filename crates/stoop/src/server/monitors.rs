@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::control::Control;
 use super::counters::{ServerStats, Threads};
 use super::events::{ServingObserver, ServingObservers};
 use super::monitor::{Exempt, Monitor};
@@ -51,9 +52,14 @@ impl Monitors {
         times > 0 && self.starved[place].fetch_max(times, Relaxed) < times
     }
 
-    /// The counts of all cores.
-    pub(super) fn stats(&self, open: usize) -> ServerStats {
-        let mut stats = ServerStats { open, ..ServerStats::default() };
+    /// The counts of all cores, and those that `control` has.
+    pub(super) fn stats(&self, control: &Control) -> ServerStats {
+        let mut stats = ServerStats {
+            open: control.connections(),
+            detached: control.detached.load(Relaxed),
+            proxy_refusals: control.proxy_refusals.load(Relaxed),
+            ..ServerStats::default()
+        };
         stats.starved = self.starved.iter().map(|times| times.load(Relaxed)).sum();
         for core in &*self.cores() {
             core.add_to(&mut stats);

@@ -42,7 +42,7 @@ impl Server {
 
     /// Requests for which `is_exempt` is true are never shed, whatever the [`SheddingLimits`](crate::limits::SheddingLimits)
     /// are: health checks, by which an overloaded server would be taken for a dead one. It is called only where a request
-    /// is about to be shed.
+    /// is about to be shed. One that it panics at is shed, and [counted](crate::ServerStats::observer_panics).
     ///
     /// ```
     /// # fn example() -> Result<(), stoop::Error> {

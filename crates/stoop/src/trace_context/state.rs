@@ -82,9 +82,10 @@ mod tests {
 
     #[test]
     fn a_malformed_list_is_left_out_whole() {
-        for bad in
-            ["a", "a=", "=1", "A=1", "_a=1", "a=1,a=2", "a=b=c", "a=1, b", "a b=1", "\u{e4}=1"]
-        {
+        for bad in [
+            "a", "a=", "=1", "A=1", "_a=1", "a=1,a=2", "a=1,a=1", "a=b=c", "a=1, b", "a b=1",
+            "a =1", "a.b=1", "\u{e4}=1", "x=1",
+        ] {
             assert_eq!(of(&["x=1", bad]), None, "{bad}");
         }
         let many =

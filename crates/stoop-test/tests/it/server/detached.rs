@@ -172,6 +172,7 @@ async fn it_has_the_time_of_a_handler_and_no_more() {
         let elapsed = begin.elapsed();
         tokio::time::resume();
         assert!(elapsed > seconds(95) && elapsed < seconds(102), "{elapsed:?}");
+        assert_eq!(server.stats().timeouts.handler, 1, "{versions:?}");
         assert_eq!((calls.finished(), server.detached_handlers()), (0, 0), "{versions:?}");
         server.close().await;
     }

@@ -141,6 +141,31 @@ async fn a_request_that_is_refused_over_http2_is_told_with_its_answer() {
     }
 }
 
+/// RFC 9110 §10.1.1: it is one rule of both versions.
+#[tokio::test(start_paused = true)]
+async fn an_expectation_that_is_not_met_is_told_and_counted_over_both_versions() {
+    let reason = "the expectation is not 100-continue (RFC 9110 §10.1.1)";
+    for version in ["HTTP/1.1", "HTTP/2.0"] {
+        let (server, log) = observed(ServerLimits::default(), hello);
+        match version {
+            "HTTP/1.1" => {
+                let mut peer = dial(&server).await;
+                peer.send("GET / HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n\r\n").await;
+                assert_eq!(peer.response().await.unwrap().status, 417);
+            }
+            _ => {
+                let mut client = dial_http2(&server).await;
+                let fields = [("expect", "200-ok")];
+                let key = client.request(http::Method::POST, "/", &fields, false).await;
+                assert_eq!(client.response(key).await.status, 417);
+            }
+        }
+        assert_eq!(log.between(&server).await, [format!("1 over {version}: {reason}: 417")]);
+        let stats = server.stats();
+        assert_eq!((stats.malformed, stats.responses.client_error), (1, 1), "{version}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_is_ended_for_abuse_is_told_and_so_is_one_for_a_mistake() {
     let (server, log) = observed(ServerLimits::default(), async |_: Request| {

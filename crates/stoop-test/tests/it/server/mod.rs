@@ -23,6 +23,7 @@ mod detached;
 mod disconnects;
 mod drain_observed;
 mod draining;
+mod dropped;
 mod events;
 mod files;
 mod hand_over;

@@ -39,6 +39,7 @@ async fn one_connection_too_many_is_answered_429_and_closed() {
         assert_eq!(next.response().await.unwrap().status, 200);
         let stats = server.stats();
         assert_eq!((stats.accepted, stats.refused), (max as u64 + 1, 1));
+        assert_eq!((stats.responses.success, stats.responses.client_error), (max as u64 + 1, 1));
         drop((served, next));
         assert_eq!(log.between(&server).await, ["refused PerAddress 429"]);
     }

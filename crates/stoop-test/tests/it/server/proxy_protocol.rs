@@ -129,6 +129,7 @@ async fn a_connection_without_a_header_is_closed_and_counted() {
         assert_eq!(peer.rest().await.unwrap_or_default(), b"", "without a word");
     }
     assert_eq!(server.proxy_refusals(), malformed.len() as u64);
+    assert_eq!(server.stats().proxy_refusals, malformed.len() as u64);
     // So is one that ends before.
     let mut peer = dial(&server).await;
     peer.send(&V1[..20]).await;

@@ -58,6 +58,26 @@ async fn requests_are_shed_while_the_thread_is_late_and_not_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_the_exemption_panics_at_is_shed_and_its_connection_stays() {
+    let mut limits = ServerLimits::default();
+    limits.shedding.handlers_max = 0;
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits);
+    let server = server.never_shed(|_| panic!("on purpose")).run_here(hello).unwrap();
+    let mut peer = dial(&server).await;
+    for _ in 0..2 {
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().status, 503);
+    }
+    let mut client = Client::new(dial(&server).await.into_parts().0).await;
+    for _ in 0..2 {
+        let key = client.get("/").await;
+        assert_eq!(client.response(key).await.status, 503);
+    }
+    let stats = server.stats();
+    assert_eq!((stats.shed, stats.observer_panics, stats.panics), (4, 4, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lag_within_the_limit_sheds_nothing_and_without_a_limit_none_does() {
     for (lag_max, lag) in [(seconds(10), seconds(9)), (std::time::Duration::MAX, seconds(50))] {
         let (server, _) = shedding(|limits| limits.shedding.lag_max = lag_max, hello);

@@ -110,6 +110,7 @@ async fn prometheus_gets_its_media_type_and_who_accepts_json_an_object() {
     for accept in [accept, "*/*", "image/png"] {
         let response = client.get("http://a.test/metrics").header("accept", accept).await.unwrap();
         assert_eq!(field(&response, "content-type"), "text/plain; version=0.0.4; charset=utf-8");
+        assert_eq!(field(&response, "x-content-type-options"), "nosniff");
         let caching = (field(&response, "cache-control"), field(&response, "vary"));
         assert_eq!(caching, ("no-store", "accept"));
         let text = response.text().await.unwrap();
@@ -147,6 +148,6 @@ async fn the_guide_has_every_name() {
         .collect();
     let shown = shown.iter().map(|(name, kind)| (name.strip_prefix("stoop_").unwrap(), *kind));
     assert_eq!(shown.collect::<HashSet<_>>(), rows);
-    assert_eq!(rows.len(), 9 + 16);
+    assert_eq!(rows.len(), 9 + 18);
     server.close().await;
 }

@@ -10,6 +10,7 @@ use metrics::{
 };
 use stoop::StatusCode;
 use stoop_web::{Path, Router, Sight, get};
+use tokio::sync::oneshot;
 
 use crate::kit;
 
@@ -71,8 +72,10 @@ impl Recorder for Figures {
     }
 }
 
+const IN_FLIGHT: &str = "stoop_web_in_flight";
+
 async fn all_ended(sight: &Sight) {
-    while super::value(&super::figures(sight).await, "stoop_web_in_flight") != Some(0.0) {
+    while super::value(&super::figures(sight).await, IN_FLIGHT) != Some(0.0) {
         tokio::task::yield_now().await;
     }
 }
@@ -136,6 +139,36 @@ fn the_same_exchanges_are_told_with_the_same_names_and_labels() {
         let series = format!("{name}{suffix}{labels}");
         assert_eq!(super::value(&text, &series), Some(*value), "{series} in {text}");
     }
+}
+
+/// The gauge would have kept the exchange for ever.
+#[test]
+fn an_exchange_whose_beginning_was_told_is_told_to_its_end() {
+    let (figures, sight) = (Figures::default(), Sight::new().metrics(true));
+    let (go_on, goes_on) = oneshot::channel();
+    let goes_on = Arc::new(Mutex::new(Some(goes_on)));
+    let wait = move || {
+        let goes_on = goes_on.lock().unwrap().take().unwrap();
+        async move { goes_on.await.unwrap() }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    metrics::with_local_recorder(&figures, || {
+        runtime.block_on(async {
+            let client = kit::client(Router::new().route("/", get(wait)).layer(sight.clone()));
+            let quiet = async {
+                while super::value(&super::figures(&sight).await, IN_FLIGHT) != Some(1.0) {
+                    tokio::task::yield_now().await;
+                }
+                let _ = sight.clone().metrics(false);
+                go_on.send("done").unwrap();
+            };
+            super::within(async { tokio::join!(kit::ask(&client, "GET", "/"), quiet) }).await;
+            super::within(all_ended(&sight)).await;
+        });
+    });
+    let told = figures.0.lock().unwrap().clone();
+    let requests = "stoop_web_requests_total method=GET route=/ status=2xx";
+    assert_eq!((told[IN_FLIGHT], told[requests]), (0.0, 1.0), "{told:?}");
 }
 
 #[test]

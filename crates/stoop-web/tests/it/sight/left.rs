@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use stoop::{Body, Client, Response, ServerHandle, Versions};
+use stoop::{Body, Client, Response, ServerHandle, ServerLimits, Versions};
 use stoop_web::{Router, Sight, get};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{BOTH, check_values, figures, serve, within};
+use super::{BOTH, check_values, figures, serve, serve_within, within};
 
 /// A client that asks once, and leaves: over HTTP/1 by a reset, because one that only says that it sends no more may
 /// wait for its response still.
@@ -135,6 +135,52 @@ async fn an_exchange_whose_client_left_during_the_response_is_counted_once() {
                 (r#"stoop_web_cut_short_total{reason="client"}"#, 1.0),
                 (r#"stoop_web_cut_short_total{reason="dropped"}"#, 0.0),
                 (r#"stoop_web_sent_bytes_total{route="/"}"#, 4.0),
+                ("stoop_web_clients_left_total", 1.0),
+                ("stoop_web_in_flight", 0.0),
+            ],
+        );
+    }
+}
+
+/// The server lets handlers run to their end.
+#[tokio::test]
+async fn an_exchange_whose_handler_runs_on_after_its_client_has_left_is_counted_once() {
+    for versions in BOTH {
+        let sight = Sight::new();
+        let (started, has_started) = oneshot::channel();
+        let (go_on, goes_on) = oneshot::channel();
+        let both = Arc::new(Mutex::new(Some((started, goes_on))));
+        let wait = move || {
+            let (started, goes_on) = both.lock().unwrap().take().unwrap();
+            async move {
+                started.send(()).unwrap();
+                goes_on.await.unwrap();
+                "late"
+            }
+        };
+        let mut limits = ServerLimits::default();
+        limits.detached_handlers_max = 1;
+        let router = Router::new().route("/", get(wait));
+        let (server, client) = serve_within(limits, router, &sight, versions);
+        let visitor = Visitor::ask(&server, client, versions).await;
+        within(has_started).await.unwrap();
+        visitor.leave();
+        let detached = async {
+            while server.detached_handlers() == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        within(detached).await;
+        check_values(&figures(&sight).await, &[("stoop_web_in_flight", 1.0)]);
+        go_on.send(()).unwrap();
+        within(server.drain(std::time::Duration::from_secs(20))).await;
+        check_values(
+            &figures(&sight).await,
+            &[
+                (r#"stoop_web_requests_total{method="GET",route="/",status="2xx"}"#, 1.0),
+                (r#"stoop_web_handler_seconds_count{route="/"}"#, 1.0),
+                (r#"stoop_web_cut_short_total{reason="dropped"}"#, 1.0),
+                (r#"stoop_web_sent_bytes_total{route="/"}"#, 0.0),
                 ("stoop_web_clients_left_total", 1.0),
                 ("stoop_web_in_flight", 0.0),
             ],

@@ -1,17 +1,19 @@
 //! Figures of a service, as it shows them to Prometheus, to the façade `metrics`, and to people.
 
 mod browser;
+mod dropped;
 mod exchanges;
 mod exposition;
 #[cfg(feature = "metrics")]
 mod facade;
+mod hostile;
 mod left;
 mod page;
 
 use std::future::Future;
 use std::time::Duration;
 
-use stoop::{Client, Request, Server, ServerHandle, Versions};
+use stoop::{Client, Request, Server, ServerHandle, ServerLimits, Versions};
 use stoop_web::{Router, Sight};
 
 const BOTH: [Versions; 2] = [Versions::Http1, Versions::Http2];
@@ -23,8 +25,18 @@ async fn within<T>(what: impl Future<Output = T>) -> T {
 
 /// A server with that router, counted, and a client of it that speaks a version.
 fn serve(router: Router, sight: &Sight, versions: Versions) -> (ServerHandle, Client) {
+    serve_within(ServerLimits::default(), router, sight, versions)
+}
+
+/// The same with limits.
+fn serve_within(
+    limits: ServerLimits,
+    router: Router,
+    sight: &Sight,
+    versions: Versions,
+) -> (ServerHandle, Client) {
     let app = router.layer(sight.clone()).build().unwrap();
-    let server = Server::listen("127.0.0.1:0").unwrap().run_here(app).unwrap();
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits).run_here(app).unwrap();
     (server, Client::builder().versions(versions).build().unwrap())
 }
 

@@ -1,5 +1,6 @@
 //! Spans of requests, and the traces that they belong to.
 
+mod fields;
 mod recording;
 
 use std::pin::Pin;

@@ -11,6 +11,7 @@ use crate::response::CutShort;
 use crate::server::control::Lifecycle;
 use crate::server::core::ConnectionParts;
 use crate::server::detached::DetachedConnection;
+use crate::server::dropped::DroppedHandler;
 use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedResponse, Read};
 use crate::upgrade::Upgraded;
 
@@ -97,7 +98,7 @@ impl<H: Handler> Http1Driver<H> {
             true => self.stage = Http1Stage::Breaking,
             false => self.begin_close(CloseReason::Aborted, !self.at_end),
         }
-        self.exchanges.clear();
+        DroppedHandler::new(why, None).in_scope(|| self.exchanges.clear());
     }
 
     /// Whether this connection is idle and its server is to stop. One that was accepted and has not
@@ -129,6 +130,13 @@ impl<H: Handler> Http1Driver<H> {
             self;
         watches.cut_all(CutShort::Server, &wire);
         let (exchanges, mut detached) = (self.exchanges, self.detached);
+        let why = match end {
+            _ if core.control.lifecycle() == Lifecycle::Closing => CutShort::Server,
+            // It takes nothing of what was sent.
+            End::Broken => CutShort::Timeout,
+            _ => CutShort::Client,
+        };
+        let dropped = DroppedHandler::new(why, None);
         match (end, stage) {
             (End::Http2, _) => {
                 let timer = timeouts.into_timer();
@@ -146,8 +154,9 @@ impl<H: Handler> Http1Driver<H> {
             (End::Closed | End::Switched, _) => {}
         }
         for exchange in exchanges {
-            if let PipelinedResponse::Running(slot) = exchange.response {
-                detached.take(&core, slot);
+            match exchange.response {
+                PipelinedResponse::Running(slot) => detached.take(&core, slot, dropped),
+                response => dropped.in_scope(|| drop(response)),
             }
         }
         // The client's place on its core is free, and its socket closed.

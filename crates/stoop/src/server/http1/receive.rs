@@ -18,6 +18,7 @@ use crate::request::interim::interim;
 use crate::response::CutShort;
 use crate::server::call::{call_handler, poll_handler};
 use crate::server::control::Lifecycle;
+use crate::server::dropped::DroppedHandler;
 use crate::server::http1::{
     HeldRequest, Http1Driver, Http1Round, Http1Stage, PipelinedExchange, PipelinedResponse, Read,
 };
@@ -228,13 +229,15 @@ impl<H: Handler> Http1Driver<H> {
     /// Content turned out malformed, or was cut short. If no response was begun, the violation is
     /// the response; else the client must see that the response is incomplete.
     fn content_violated(&mut self, violation: Violation, cx: &mut Context<'_>) {
+        let error = Error::violation(violation, Phase::Receive);
+        let dropped = DroppedHandler::new(CutShort::Client, violation.answer());
         if self.exchanges.is_empty() {
             // The response is out already: no handler wanted this content.
             self.begin_close(CloseReason::Violation, true);
-            self.core.monitor.violated(self.peer(), violation, None);
-        } else if self.stop_reader(Error::violation(violation, Phase::Receive), cx) {
+            self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, None);
+        } else if self.stop_reader(error, dropped, cx) {
             self.abort(CutShort::Client);
-            self.core.monitor.violated(self.peer(), violation, None);
+            self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, None);
         } else {
             self.violation = Some(violation);
         }
@@ -242,21 +245,32 @@ impl<H: Handler> Http1Driver<H> {
 
     /// The rest of the content will not come: its reader is told, so that it can clean up, and
     /// then stopped. Returns whether its response was begun.
-    pub(super) fn stop_reader(&mut self, error: Error, cx: &mut Context<'_>) -> bool {
+    pub(super) fn stop_reader(
+        &mut self,
+        error: Error,
+        dropped: DroppedHandler,
+        cx: &mut Context<'_>,
+    ) -> bool {
         let Some(mut exchange) = self.exchanges.pop_back() else { return false };
         if let Some(content) = exchange.content.take() {
             content.end(Err(error), None, cx);
         }
         match exchange.response {
             PipelinedResponse::Running(mut slot) => {
-                // What it answers to that is not asked any more.
                 match poll_handler::<H>(&mut slot, None, cx) {
-                    Poll::Ready(_) => self.core.futures.put_back(slot),
-                    Poll::Pending => self.detached.take(&self.core, slot),
+                    // What it answers to that is not asked any more.
+                    Poll::Ready(response) => {
+                        dropped.in_scope(|| drop(response));
+                        self.core.futures.drop_for(slot, dropped);
+                    }
+                    Poll::Pending => self.detached.take(&self.core, slot, dropped),
                 }
                 false
             }
-            PipelinedResponse::There(_) => false,
+            PipelinedResponse::There(response) => {
+                dropped.in_scope(|| drop(response));
+                false
+            }
             PipelinedResponse::Sending(_) | PipelinedResponse::SendingFile(_) => true,
         }
     }

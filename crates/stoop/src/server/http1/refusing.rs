@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use http::StatusCode;
+use http::{StatusCode, Version};
 use stoop_io::Transport;
 use stoop_proto::{CloseReason, Sink, Violation};
 
@@ -33,6 +33,7 @@ impl<H: Handler> Http1Driver<H> {
         );
         out.put(fields.as_bytes());
         out.put(TOO_MANY.as_bytes());
+        self.core.monitor.count_response(StatusCode::TOO_MANY_REQUESTS);
         self.begin_close(CloseReason::CallerCloses, true);
     }
 
@@ -41,7 +42,7 @@ impl<H: Handler> Http1Driver<H> {
         let (date, answer) = (date::now(), violation.answer());
         self.begin_close(CloseReason::Violation, true);
         self.machine.refuse(violation, Some(&date), &mut OutputSink(&mut self.wire.out));
-        self.core.monitor.violated(self.peer(), violation, answer);
+        self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, answer);
         if let Some(status) = answer {
             self.core.monitor.count_response(status);
         }

@@ -15,6 +15,7 @@ use crate::limits::{ServerTime, after};
 use crate::response::{CutShort, Response};
 use crate::server::call::content_timeout;
 use crate::server::control::Lifecycle;
+use crate::server::dropped::DroppedHandler;
 use crate::server::events::ServerTimeout;
 use crate::server::http1::ending::End;
 use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedResponse, Read};
@@ -219,7 +220,10 @@ impl<H: Handler> Http1Driver<H> {
             Http1Expired::Handler => self.stop_handlers(),
             Http1Expired::Content(kind) => {
                 let timeout = content_timeout(kind);
-                match self.stop_reader(Error::new(kind, Phase::Receive), cx) {
+                let error = Error::new(kind, Phase::Receive);
+                let status = StatusCode::REQUEST_TIMEOUT;
+                let dropped = DroppedHandler::new(CutShort::Timeout, Some(status));
+                match self.stop_reader(error, dropped, cx) {
                     true => {
                         self.abort(CutShort::Timeout);
                         self.timed_out(timeout, None);
@@ -234,20 +238,20 @@ impl<H: Handler> Http1Driver<H> {
     /// Handlers that have taken too long are dropped, and their clients told so.
     fn stop_handlers(&mut self) {
         let (now, allowed) = (now(), self.core.limits.time.handler);
-        let peer = self.peer();
+        let (peer, status) = (self.peer(), StatusCode::SERVICE_UNAVAILABLE);
+        let dropped = DroppedHandler::new(CutShort::Timeout, Some(status));
         for exchange in &mut self.exchanges {
             let is_late = exchange.since.is_some_and(|since| after(since, allowed) <= now);
             if !is_late || !exchange.is_running() {
                 continue;
             }
-            let response = Response::failure(StatusCode::SERVICE_UNAVAILABLE);
+            let response = Response::failure(status);
             let stopped =
                 std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
             if let PipelinedResponse::Running(slot) = stopped {
-                self.core.futures.put_back(slot);
+                self.core.futures.drop_for(slot, dropped);
             }
-            let answer = Some(StatusCode::SERVICE_UNAVAILABLE);
-            self.core.monitor.timed_out(peer, ServerTimeout::Handler, answer);
+            self.core.monitor.timed_out(peer, ServerTimeout::Handler, Some(status));
         }
     }
 }

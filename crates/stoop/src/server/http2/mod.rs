@@ -216,7 +216,12 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     /// What is left of exchanges is over: their handlers are dropped, or run on by themselves.
     fn machine_ended(driver: &mut ServerDriver<H>) {
-        driver.detach_all(CutShort::Client);
+        let why = match driver.machine.close_reason() {
+            // A header block that was begun and did not end.
+            Some(CloseReason::RequestTimeout) => CutShort::Timeout,
+            _ => CutShort::Client,
+        };
+        driver.detach_all(why);
         // One that is gone has broken no rule.
         if let Some(fault) = driver.machine.fault().filter(|fault| *fault != Fault::CutShort) {
             driver.role.core.monitor.faulted(driver.wire.io.peer().inet(), fault);

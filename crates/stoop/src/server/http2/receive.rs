@@ -3,7 +3,7 @@
 use std::task::Context;
 use std::time::Duration;
 
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Version};
 use stoop_io::Transport;
 use stoop_proto::h2::{self, StreamKey};
 
@@ -19,6 +19,7 @@ use crate::request::RequestParts;
 use crate::request::interim::interim;
 use crate::response::{CutShort, Response, SentHook};
 use crate::server::call::{call_handler, poll_handler};
+use crate::server::dropped::DroppedHandler;
 
 impl<H: Handler> ServerDriver<H> {
     /// Runs the handler of a request.
@@ -35,7 +36,9 @@ impl<H: Handler> ServerDriver<H> {
         let expects_continue = match parts.head.expects_continue() {
             Ok(expects_continue) => expects_continue,
             Err(violation) => {
-                let status = StatusCode::EXPECTATION_FAILED;
+                let (status, peer) = (StatusCode::EXPECTATION_FAILED, self.wire.io.peer().inet());
+                let monitor = &self.role.core.monitor;
+                monitor.violated(peer, Version::HTTP_2, violation, Some(status));
                 let response = Response::refusal(status, format!("{status}: {violation}\n"));
                 return self.respond(key, None, response);
             }
@@ -151,6 +154,10 @@ impl<H: Handler> ServerDriver<H> {
     /// A stream is over before its end: the reader of its content is told, and its handler dropped.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
         let Some(mut exchange) = self.take_exchange(key) else { return };
+        // The machine has answered it, as no response had begun.
+        let is_answered = matches!(exchange.response, StreamResponse::Running(_))
+            && matches!(reason, h2::ResetReason::Fault(h2::Fault::BodyTooLarge));
+        let answer = is_answered.then_some(StatusCode::PAYLOAD_TOO_LARGE);
         let waker = self.exchanges.waker(key.index());
         if let Some(content) = exchange.content.take() {
             let error = match reason {
@@ -160,16 +167,16 @@ impl<H: Handler> ServerDriver<H> {
             };
             content.end(Err(error), None, &Context::from_waker(&waker));
         }
-        self.detach(exchange, CutShort::Client);
+        self.detach(exchange, DroppedHandler::new(CutShort::Client, answer));
     }
 
     /// This exchange is over before its end: its handler is dropped, or runs on by itself, or its response is cut short.
-    fn detach(&mut self, exchange: ServerExchange<H>, why: CutShort) {
+    fn detach(&mut self, exchange: ServerExchange<H>, dropped: DroppedHandler) {
         let key = exchange.key;
         let StreamResponse::Running(slot) = exchange.response else {
-            return self.cut(Some(exchange), why);
+            return self.cut(Some(exchange), dropped.why());
         };
-        self.role.detached.take(&self.role.core, slot);
+        self.role.detached.take(&self.role.core, slot, dropped);
         if !self.role.detached.is_empty() {
             // It is polled with the connection from now on, and its time counts.
             self.exchanges.waker(key.index()).wake();
@@ -179,6 +186,7 @@ impl<H: Handler> ServerDriver<H> {
     /// The same of all exchanges that are left.
     pub(super) fn detach_all(&mut self, why: CutShort) {
         let left: Vec<_> = self.exchanges.drain().collect();
-        left.into_iter().for_each(|exchange| self.detach(exchange, why));
+        let dropped = DroppedHandler::new(why, None);
+        left.into_iter().for_each(|exchange| self.detach(exchange, dropped));
     }
 }

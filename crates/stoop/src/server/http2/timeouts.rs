@@ -21,6 +21,7 @@ use crate::handler::Handler;
 use crate::limits::{ServerLimits, after};
 use crate::response::{CutShort, Response};
 use crate::server::call::{LATE_REQUEST, content_timeout, poll_handler};
+use crate::server::dropped::DroppedHandler;
 use crate::server::events::ServerTimeout;
 
 pub(super) const TICK: Duration = Duration::from_secs(1);
@@ -268,10 +269,11 @@ impl<H: Handler> ServerDriver<H> {
     /// A handler has not answered in time: it is dropped, and the client told so.
     fn handler_is_late(&mut self, key: StreamKey) {
         let Some(exchange) = self.take_exchange(key) else { return };
-        if let StreamResponse::Running(slot) = exchange.response {
-            self.role.core.futures.put_back(slot);
-        }
         let status = StatusCode::SERVICE_UNAVAILABLE;
+        if let StreamResponse::Running(slot) = exchange.response {
+            let dropped = DroppedHandler::new(CutShort::Timeout, Some(status));
+            self.role.core.futures.drop_for(slot, dropped);
+        }
         self.timed_out(ServerTimeout::Handler, Some(status));
         self.respond(key, exchange.content, Response::failure(status));
     }
@@ -291,8 +293,10 @@ impl<H: Handler> ServerDriver<H> {
         match exchange.response {
             StreamResponse::Running(mut slot) => {
                 // Its response is dropped: the client gets the 408.
-                let _ = poll_handler::<H>(&mut slot, None, &mut cx);
-                self.role.core.futures.put_back(slot);
+                let response = poll_handler::<H>(&mut slot, None, &mut cx);
+                let dropped = DroppedHandler::new(CutShort::Timeout, answer);
+                dropped.in_scope(|| drop(response));
+                self.role.core.futures.drop_for(slot, dropped);
                 self.respond(
                     key,
                     None,
