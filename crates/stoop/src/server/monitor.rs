@@ -146,13 +146,23 @@ impl Monitor {
         peer: Option<SocketAddr>,
         violation: Violation,
         answer: Option<StatusCode>,
+        is_handled: bool,
     ) {
         self.count(Counted::Malformed);
         if self.is_heard() {
             let reason = &violation.to_string();
             let (version, violation, requests) = (Version::HTTP_11, Some(violation), 1);
-            let event = ServingEvent::Malformed { version, violation, reason, answer, requests };
-            self.tell(peer, &event);
+            self.tell(
+                peer,
+                &ServingEvent::Malformed {
+                    version,
+                    violation,
+                    reason,
+                    answer,
+                    requests,
+                    is_handled,
+                },
+            );
         }
     }
 
@@ -164,11 +174,14 @@ impl Monitor {
         fault: Fault,
         answer: Option<StatusCode>,
         requests: u32,
+        is_handled: bool,
     ) {
         self.counters.add(Counted::Malformed, requests.into());
         let (version, violation, reason) = (Version::HTTP_2, None, fault.explain());
-        let event = ServingEvent::Malformed { version, violation, reason, answer, requests };
-        self.tell(peer, &event);
+        self.tell(
+            peer,
+            &ServingEvent::Malformed { version, violation, reason, answer, requests, is_handled },
+        );
     }
 
     /// A connection of HTTP/2 ends by a fault of the client.

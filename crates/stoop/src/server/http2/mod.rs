@@ -201,7 +201,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         if let Some(h2::RefusedRequests { fault, answer, requests }) = driver.machine.take_refused()
         {
             let (monitor, peer) = (&driver.role.core.monitor, driver.wire.io.peer().inet());
-            monitor.malformed(peer, fault, answer, requests);
+            monitor.malformed(peer, fault, answer, requests, false);
             if let Some(status) = answer {
                 monitor.count_response(status);
             }

@@ -169,14 +169,14 @@ impl<H: Handler> ServerDriver<H> {
     /// Tells of a request whose stream a fault has ended. Content that is too large is answered, where no response has
     /// begun.
     fn tell_malformed(&mut self, key: StreamKey, fault: h2::Fault) {
-        let is_running = self
-            .exchanges
-            .get(key)
+        let exchange = self.exchanges.get(key);
+        let is_handled = exchange.is_some();
+        let is_running = exchange
             .is_some_and(|exchange| matches!(exchange.response, StreamResponse::Running(_)));
         let answer = (fault == h2::Fault::BodyTooLarge && is_running)
             .then_some(StatusCode::PAYLOAD_TOO_LARGE);
         let monitor = &self.role.core.monitor;
-        monitor.malformed(self.wire.io.peer().inet(), fault, answer, 1);
+        monitor.malformed(self.wire.io.peer().inet(), fault, answer, 1, is_handled);
         if let Some(status) = answer {
             monitor.count_response(status);
         }
