@@ -92,7 +92,7 @@ fn a_process_that_cannot_serve_takes_over_nothing() {
 fn a_program_that_is_gone_takes_over_nothing_and_holds_no_socket_open() {
     let folder = Folder::new(&[("large", &"x".repeat(40 << 20))]);
     let binary = folder.path().join("stoop");
-    std::fs::copy(env!("CARGO_BIN_EXE_stoop"), &binary).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_stoop"), &binary).unwrap();
     let mut command = Command::new(&binary);
     command.arg("serve").arg(folder.path()).args(["-l", "127.0.0.1:0"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
