@@ -23,12 +23,13 @@ impl Signals {
     /// # Errors
     /// The system's.
     pub(super) fn new() -> io::Result<Self> {
-        // Of several that have come the first of these is obeyed first: an end is not put off by what repeats itself.
+        // Of several that have come the first of these is obeyed first: who sends SIGUSR2 and then SIGTERM wants the service
+        // to go on, in another process.
         let orders = [
+            (Order::HandOver, SignalKind::user_defined2()),
             (Order::End, SignalKind::terminate()),
             (Order::End, SignalKind::interrupt()),
             (Order::Reload, SignalKind::hangup()),
-            (Order::HandOver, SignalKind::user_defined2()),
         ];
         let signals = orders.into_iter().map(|(order, kind)| Ok((order, signal(kind)?)));
         signals.collect::<io::Result<_>>().map(Self)

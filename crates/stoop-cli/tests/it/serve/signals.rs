@@ -113,6 +113,28 @@ fn a_program_that_is_gone_takes_over_nothing_and_holds_no_socket_open() {
     assert_eq!(served.ended(), Some(0));
 }
 
+/// As a script sends them that replaces a process: the service goes on, whichever is seen first.
+#[test]
+fn a_hand_over_comes_before_an_end_that_is_asked_for_at_the_same_time() {
+    let folder = Folder::new(&[("f", "content")]);
+    let mut served = Served::start(&folder, "");
+    let mut messages = served.messages();
+    for name in ["STOP", "TERM", "USR2", "CONT"] {
+        served.signal(name);
+    }
+    let told = loop {
+        let message = messages.next();
+        if !message.starts_with("waits for process ") {
+            break message;
+        }
+    };
+    let process = told.split_whitespace().nth(1).unwrap();
+    assert_eq!(told, format!("process {process} took over"));
+    assert_eq!(served.ended(), Some(0));
+    served.until("/f", "content");
+    assert!(Command::new("kill").arg(process).status().unwrap().success());
+}
+
 /// In whatever order they come: the process that they are sent to ends, with 0.
 #[test]
 fn a_request_for_the_end_is_obeyed_whatever_comes_with_it() {
