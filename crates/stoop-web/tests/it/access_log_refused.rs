@@ -114,3 +114,38 @@ async fn what_is_shed_has_the_line_of_its_request() {
         assert_eq!(text.lines().count(), 1, "{text}");
     }
 }
+
+/// Over HTTP/1 a length that is announced is refused before a handler is called, and else once the content is read.
+#[tokio::test]
+async fn content_that_is_too_large_has_one_line() {
+    for versions in [Versions::Http1, Versions::Http2] {
+        for is_announced in [true, false] {
+            let mut limits = ServerLimits::default();
+            limits.wire.body_bytes_max = Some(10);
+            let lines = Lines::default();
+            let (server, log) = server(limits, AccessLog::common(lines.clone()));
+            let client = Client::builder().versions(versions).build().unwrap();
+            let request = client.post(server.endpoint().to_string());
+            let content = bytes::Bytes::from_static(&[b'x'; 100]);
+            let request = match is_announced {
+                true => request.body(content),
+                false => {
+                    let (mut sender, body) = stoop::Body::channel(1);
+                    tokio::spawn(async move {
+                        // Of what is refused not all is taken.
+                        let _ = sender.send(content).await;
+                        let _ = sender.finish().await;
+                    });
+                    request.body(body)
+                }
+            };
+            assert_eq!(request.await.unwrap().status(), 413, "{versions:?} {is_announced}");
+            drop(client);
+            server.close().await;
+            log.flush();
+            let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(text.lines().count(), 1, "{versions:?} {is_announced}: {text}");
+            assert!(text.contains("\" 413 "), "{versions:?} {is_announced}: {text}");
+        }
+    }
+}

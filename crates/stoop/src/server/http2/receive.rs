@@ -148,20 +148,30 @@ impl<H: Handler> ServerDriver<H> {
         }
     }
 
-    /// A stream is over before its end: the reader of its content is told, and its handler dropped.
+    /// A stream is over before its end: the reader of its content is told, and its handler dropped; after a fault it is
+    /// polled once more, as over HTTP/1.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
         if let h2::ResetReason::Fault(fault) = reason {
             self.tell_malformed(key, fault);
         }
         let Some(mut exchange) = self.take_exchange(key) else { return };
         let waker = self.exchanges.waker(key.index());
+        let mut cx = Context::from_waker(&waker);
         if let Some(content) = exchange.content.take() {
             let error = match reason {
                 h2::ResetReason::Fault(fault) => Error::fault(fault, Phase::Receive),
                 _ => Error::new(ErrorKind::ClosedEarly, Phase::Receive)
                     .with_detail("the client reset the stream"),
             };
-            content.end(Err(error), None, &Context::from_waker(&waker));
+            content.end(Err(error), None, &cx);
+        }
+        // So that it can clean up. What it answers to that is not asked any more.
+        if let (h2::ResetReason::Fault(_), StreamResponse::Running(slot)) =
+            (reason, &mut exchange.response)
+            && poll_handler::<H>(slot, None, &mut cx).is_ready()
+        {
+            let StreamResponse::Running(slot) = exchange.response else { return };
+            return self.role.core.futures.put_back(slot);
         }
         self.detach(exchange, CutShort::Client);
     }
