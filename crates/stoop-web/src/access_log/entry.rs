@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant, SystemTime};
 
-use stoop::{CutShort, Fields, Method, Request, Response, SentResponse, StatusCode, Version};
+use stoop::{
+    CutShort, Fields, Method, Request, RequestHead, Response, SentResponse, StatusCode, Version,
+};
 
-use super::refused::RefusedRequest;
 use crate::exchange::{End, now};
 use crate::forwarded::ForwardedClient;
 
@@ -38,6 +39,15 @@ pub struct LogEntry {
     sent: Option<SentResponse>,
     ended: Instant,
     ended_at: SystemTime,
+}
+
+/// What is known of a request that was refused.
+pub(super) struct RefusedRequest<'a> {
+    /// Of one that has come whole.
+    pub(super) head: Option<&'a RequestHead>,
+    pub(super) version: Version,
+    pub(super) status: StatusCode,
+    pub(super) reason: &'a str,
 }
 
 impl LogEntry {

@@ -2,19 +2,10 @@
 
 use std::net::SocketAddr;
 
-use stoop::{RequestHead, ServerTimeout, ServingEvent, StatusCode, Version};
+use stoop::{ServerTimeout, ServingEvent, StatusCode, Version};
 
-use super::entry::LogEntry;
+use super::entry::{LogEntry, RefusedRequest};
 use super::writer::LogHandle;
-
-/// What is known of a request that was refused.
-pub(super) struct RefusedRequest<'a> {
-    /// Of one that has come whole.
-    pub(super) head: Option<&'a RequestHead>,
-    pub(super) version: Version,
-    pub(super) status: StatusCode,
-    pub(super) reason: &'a str,
-}
 
 impl LogHandle {
     /// Writes a line for what a server has answered without a handler, which middleware does not see: 400, 408, 413, 431 and
