@@ -130,7 +130,7 @@ async fn content_that_is_too_large_has_one_line() {
             let request = match is_announced {
                 true => request.body(content),
                 false => {
-                    let (mut sender, body) = stoop::Body::channel(1);
+                    let (sender, body) = stoop::Body::channel(1);
                     tokio::spawn(async move {
                         // Of what is refused not all is taken.
                         let _ = sender.send(content).await;
