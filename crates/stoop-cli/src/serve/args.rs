@@ -1,9 +1,11 @@
 //! The options of `stoop serve` as they are typed, or written in a file by the same names.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use serde::Deserialize;
+use serde::de::{Error, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use super::help::AFTER_OPTIONS;
 use crate::units;
@@ -105,6 +107,7 @@ pub(super) struct Settings {
         default_missing_value = "local",
         require_equals = true
     )]
+    #[serde(deserialize_with = "shown_to")]
     pub(super) status: Option<StatusFor>,
 
     /// The number of threads [default: one for each core]
@@ -174,7 +177,7 @@ fn second_word(word: &str) -> Result<String, String> {
 }
 
 /// In a file, one of what can be given several times needs no list.
-fn one_or_several<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a string, or a list of strings")]
     enum Given {
@@ -185,4 +188,27 @@ fn one_or_several<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<Stri
         Given::One(one) => vec![one],
         Given::Several(several) => several,
     })
+}
+
+/// In a file, `true` is what the option is without a value, and `false` none.
+fn shown_to<'de, D: Deserializer<'de>>(value: D) -> Result<Option<StatusFor>, D::Error> {
+    struct Given;
+
+    impl Visitor<'_> for Given {
+        type Value = StatusFor;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("true, false, or \"local\", \"all\" or \"none\"")
+        }
+
+        fn visit_bool<E: Error>(self, is_on: bool) -> Result<StatusFor, E> {
+            Ok(if is_on { StatusFor::Local } else { StatusFor::None })
+        }
+
+        fn visit_str<E: Error>(self, who: &str) -> Result<StatusFor, E> {
+            StatusFor::deserialize(who.into_deserializer())
+        }
+    }
+
+    value.deserialize_any(Given).map(Some)
 }

@@ -183,7 +183,7 @@ mod tests {
             ("listen = 8080", "expected a string, or a list of strings"),
             ("access-log = 'xml'", "unknown variant `xml`"),
             ("status = 'everyone'", "unknown variant `everyone`"),
-            ("status = true", "status"),
+            ("status = 1", "expected true, false, or \"local\""),
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();
             let CommandFailure::Usage(message) = failure else { panic!("{text}") };
@@ -225,6 +225,15 @@ mod tests {
         assert_eq!([spa, listing, cors, compress], [no; 4]);
         assert!(!settings.wants_tls() && !settings.is_quiet());
         assert_eq!((settings.status_for(), settings.log_format()), (None, None));
+    }
+
+    #[test]
+    fn the_status_is_switched_on_and_off_as_on_the_command_line() {
+        assert_eq!(written("status = true").status_for(), Some(StatusFor::Local));
+        assert_eq!(written("status = 'all'").status_for(), Some(StatusFor::All));
+        for off in ["status = false", "status = 'none'", ""] {
+            assert_eq!(written(off).status_for(), None, "{off}");
+        }
     }
 
     #[test]
