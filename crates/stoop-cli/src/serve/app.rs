@@ -1,70 +1,94 @@
 //! The application that serves a directory as the settings say.
 
-use std::fs::OpenOptions;
 use std::time::Duration;
 
-use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, LogHandle, Router, Sight};
+use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight};
 
-use super::args::{LogFormat, Settings};
-use super::redirect::ToHttps;
+use super::args::Settings;
+use super::redirect::{SecurePort, ToHttps};
 use super::status::Status;
-use super::users;
+use super::users::Users;
 use crate::failure::CommandFailure;
-use crate::streams;
 
 /// How long a browser may keep the answer to a preflight.
 const CORS_MAX_AGE: Duration = Duration::from_secs(3_600);
 
-/// Fields that scripts of other origins may read besides those that any may (Fetch standard, §2.2.2): of parts, and of whether a
-/// file has changed.
-const CORS_EXPOSED: [&str; 3] = ["accept-ranges", "content-range", "etag"];
+/// Fields of a request that a page of another origin may send: conditions and ranges, and what a script sends with each
+/// fetch that is to pass by the cache.
+const CORS_REQUEST_FIELDS: [&str; 8] = [
+    "cache-control",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "pragma",
+    "range",
+];
+
+/// Fields of a response that such a page may read, beside those that every page may (Fetch standard, §2.2.2).
+const CORS_RESPONSE_FIELDS: [&str; 7] = [
+    "accept-ranges",
+    "content-encoding",
+    "content-length",
+    "content-range",
+    "date",
+    "etag",
+    "retry-after",
+];
 
 /// How many entries of a directory are listed.
 const LISTED_MAX: usize = 10_000;
 
-/// What answers, and what has to be written before the process ends.
-pub(super) struct Built {
-    pub(super) app: App,
-    pub(super) log: Option<LogHandle>,
+/// What stays when the settings are read again.
+pub(super) struct Kept {
+    pub(super) sight: Sight,
+    /// Where TLS is spoken, if the process speaks it.
+    pub(super) secure_port: Option<SecurePort>,
+    pub(super) users: Users,
 }
 
-/// Builds the application.
+/// Builds the application, which logs by `log`.
 ///
 /// # Errors
-/// [`CommandFailure::Io`] if the directory or the access log cannot be opened; [`CommandFailure::Usage`] for users that are
-/// none.
-pub(super) fn app(settings: &Settings, sight: &Sight) -> Result<Built, CommandFailure> {
+/// [`CommandFailure::Io`] if the directory cannot be opened; [`CommandFailure::Usage`] for users that are none.
+pub(super) fn app(
+    settings: &Settings,
+    kept: &Kept,
+    log: Option<AccessLog>,
+) -> Result<App, CommandFailure> {
     let mut router = Router::new().fallback(files(settings)?);
-    let log = access_log(settings)?;
-    let handle = log.as_ref().map(AccessLog::handle);
     if let Some(log) = log {
         router = router.layer(log);
     }
-    let auth = users::auth(&settings.auth)?;
-    if auth.is_some() && settings.wants_tls() {
+    let auth = kept.users.auth(&settings.auth)?;
+    if let (Some(_), Some(port)) = (&auth, &kept.secure_port) {
         // No password is asked for in clear.
-        router = router.layer(ToHttps);
+        router = router.layer(ToHttps(port.clone()));
     }
-    if let Some(who) = settings.status {
+    if let Some(who) = settings.status_for() {
         // Looking at the figures changes none of them, and pages of other origins do not read them.
-        router = router.layer(Status::new(who, sight, auth.clone())?);
-        router = router.layer(sight.clone());
+        router = router.layer(Status::new(who, &kept.sight, auth.clone())?);
+        router = router.layer(kept.sight.clone());
     }
-    if settings.cors {
-        let cors = Cors::any_origin().expose(CORS_EXPOSED).max_age(CORS_MAX_AGE);
-        // A script may send what it is let in by, if it has it.
-        let allowed = auth.as_ref().map(|_| "authorization");
-        router = router.layer(cors.headers(allowed));
+    if settings.cors == Some(true) {
+        router = router.layer(cors(auth.is_some()));
     }
     if let Some(auth) = auth {
         router = router.layer(auth);
     }
-    if settings.compress {
+    if settings.compress == Some(true) {
         router = router.layer(Compress::new());
     }
-    let app = router.build();
-    let app = app.map_err(|error| CommandFailure::Io(format!("cannot serve: {error}")))?;
-    Ok(Built { app, log: handle })
+    router.build().map_err(|error| CommandFailure::Io(format!("cannot serve: {error}")))
+}
+
+/// Pages of all origins read the answers. A browser sends none of the passwords that it knows, and so only a page that
+/// knows one itself reads what has a password.
+fn cors(has_users: bool) -> Cors {
+    let cors = Cors::any_origin().max_age(CORS_MAX_AGE);
+    let cors = cors.headers(CORS_REQUEST_FIELDS).expose(CORS_RESPONSE_FIELDS);
+    if has_users { cors.headers(["authorization"]) } else { cors }
 }
 
 fn files(settings: &Settings) -> Result<Files, CommandFailure> {
@@ -78,33 +102,11 @@ fn files(settings: &Settings) -> Result<Files, CommandFailure> {
         }
     })?;
     files = files.precompressed([FileCoding::Brotli, FileCoding::Zstd, FileCoding::Gzip]);
-    if settings.spa {
+    if settings.spa == Some(true) {
         files = files.single_page("index.html");
     }
-    if settings.listing {
+    if settings.listing == Some(true) {
         files = files.listing(LISTED_MAX);
     }
     Ok(files)
-}
-
-/// The log that is asked for: in the common format where it has a file alone.
-fn access_log(settings: &Settings) -> Result<Option<AccessLog>, CommandFailure> {
-    let writer = match (&settings.access_log_file, settings.access_log) {
-        (Some(path), _) => {
-            let opened = OpenOptions::new().create(true).append(true).open(path);
-            opened.map_err(|error| {
-                CommandFailure::io(&format!("cannot open {}", path.display()), &error)
-            })?
-        }
-        (None, Some(_)) => {
-            streams::check_output()?;
-            streams::output().map_err(|error| CommandFailure::io(streams::CANNOT_WRITE, &error))?
-        }
-        (None, None) => return Ok(None),
-    };
-    Ok(Some(match settings.access_log.unwrap_or(LogFormat::Common) {
-        LogFormat::Common => AccessLog::common(writer),
-        LogFormat::Combined => AccessLog::combined(writer),
-        LogFormat::Json => AccessLog::json(writer),
-    }))
 }

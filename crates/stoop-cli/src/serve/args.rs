@@ -1,66 +1,18 @@
 //! The options of `stoop serve` as they are typed, or written in a file by the same names.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use serde::Deserialize;
+use serde::de::{Error, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer};
 
+use super::help::AFTER_OPTIONS;
 use crate::units;
-
-/// Paragraphs are one line each, which are wrapped where the terminal ends.
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  stoop serve public                             # http://127.0.0.1:8080/
-  stoop serve public --listing -l 0.0.0.0:8000   # for all of the network
-  stoop serve dist --spa --compress              # an application with routes
-  stoop serve public --tls-self-signed -l 8443   # https://127.0.0.1:8443/
-  stoop serve public --tls cert.pem key.pem -l 'https://[::]:443'
-  stoop serve public --auth-new ada < password.txt
-  stoop serve --config serve.toml --check
-
-Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
-over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
-is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Sockets of systemd (LISTEN_FDS) are served too, and \
-take the place of the default.
-
-Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
-name.zst, name.gz beside name). Names that begin with a dot are not served, but for .well-known. \
-Symbolic links are followed within the directory. A path that ends in a slash is answered by \
-index.html in it, or by a listing where --listing allows it, and else by 404.
-
-Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
-it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
-browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
-
-Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed. Behind a proxy, which has all clients at one address, use '--connections-per-address 0'.
-
-Status: with --status it is shown to what comes from a loopback address and has no field of a \
-proxy's (Forwarded, Via, X-Forwarded-For and their like), and for others there is no such path. A \
-proxy on this machine that sends neither these nor the Host that it was asked for hides that its \
-clients are elsewhere: have it refuse /_stoop, or use --auth, which holds for the status too.
-
-A file given by --config has the long names of the options, and lists where they can be given \
-several times:
-  directory = \"public\"
-  listen = [\"https://[::]:443\", \"http://[::]:80\"]
-  tls = [\"cert.pem\", \"key.pem\"]
-  compress = true
-Relative paths in it begin at its own directory. Options of the command line come before it.
-
-Signals:
-  SIGTERM, SIGINT: no new connections; requests that run have 30 s to end. A second one ends at \
-once.
-  SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
-What is wrong then changes nothing. Where it listens and --workers stay.
-  SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
-and ends as on SIGTERM once that one serves: no connection is refused meanwhile.
-
-Exit codes: 0 ended by a signal; 2 the command line or the file of --config is wrong; 3 it could \
-not listen, or read or write a file.";
 
 /// Serve the files of a directory over HTTP/1.1 and HTTP/2
 #[derive(Args, Debug)]
-#[command(after_long_help = EXAMPLES, args_override_self = true)]
+#[command(after_long_help = AFTER_OPTIONS, args_override_self = true)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(super) settings: Settings,
@@ -80,7 +32,14 @@ pub(crate) struct ServeArgs {
     /// What other servers call --listen
     #[arg(short, long, value_name = "PORT", hide = true, value_parser = other_name)]
     port: Option<String>,
+
+    /// What other servers take behind the directory
+    #[arg(value_name = "PORT", hide = true, value_parser = second_word)]
+    second: Option<String>,
 }
+
+/// The value of an option that is on without one: so the command line can undo what a file says.
+const SWITCH: &str = "true|false";
 
 /// What can be said on the command line and in a file.
 #[derive(Args, Clone, Debug, Default, Deserialize)]
@@ -100,25 +59,30 @@ pub(super) struct Settings {
     pub(super) tls: Vec<PathBuf>,
 
     /// Speak TLS with a certificate that is made now, for this machine's names and addresses: browsers warn of it
-    #[arg(long)]
-    pub(super) tls_self_signed: bool,
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) tls_self_signed: Option<bool>,
 
     /// Answer paths without a file, of pages and not of their parts, by index.html: for applications with routes of
     /// their own
-    #[arg(long)]
-    pub(super) spa: bool,
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) spa: Option<bool>,
 
     /// List directories that have no index.html
-    #[arg(long)]
-    pub(super) listing: bool,
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) listing: Option<bool>,
 
-    /// Let the pages of all origins read the answers (CORS)
-    #[arg(long)]
-    pub(super) cors: bool,
+    /// Let the pages of all origins read the answers (CORS), and send Authorization where --auth asks for it
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) cors: Option<bool>,
 
     /// Compress what gets smaller by it, in zstd, Brotli or gzip
-    #[arg(long)]
-    pub(super) compress: bool,
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) compress: Option<bool>,
 
     /// Let in only users with a password: its hash by bcrypt, as of --auth-new or 'htpasswd -nB USER'; can be given
     /// several times
@@ -143,6 +107,7 @@ pub(super) struct Settings {
         default_missing_value = "local",
         require_equals = true
     )]
+    #[serde(deserialize_with = "shown_to")]
     pub(super) status: Option<StatusFor>,
 
     /// The number of threads [default: one for each core]
@@ -154,9 +119,10 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = connections)]
     pub(super) connections_per_address: Option<usize>,
 
-    /// Print nothing but failures
-    #[arg(short, long)]
-    pub(super) quiet: bool,
+    /// Print nothing but failures, and the access log where it is asked for
+    #[arg(short, long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) quiet: Option<bool>,
 }
 
 /// The form of the access log.
@@ -169,6 +135,8 @@ pub(super) enum LogFormat {
     Combined,
     /// JSON, one object a line, with the time of each phase
     Json,
+    /// No log, also where the file of options has one
+    None,
 }
 
 /// Who is shown the status.
@@ -179,6 +147,8 @@ pub(super) enum StatusFor {
     Local,
     /// Every client
     All,
+    /// No client, also where the file of options shows it to some
+    None,
 }
 
 fn workers(text: &str) -> Result<usize, String> {
@@ -194,8 +164,20 @@ fn other_name(port: &str) -> Result<String, String> {
     Err(format!("write '-l {port}', or '-l 0.0.0.0:{port}' for all machines of the network"))
 }
 
+/// Tells what the second word is to be.
+fn second_word(word: &str) -> Result<String, String> {
+    let is_place = word.starts_with("unix:")
+        || word.rsplit_once(':').map_or(word, |(_, port)| port).parse::<u16>().is_ok();
+    Err(match is_place {
+        true => format!("did you mean '-l {word}'?"),
+        false => {
+            "one directory is served; a name with a space in it goes between quotes".to_owned()
+        }
+    })
+}
+
 /// In a file, one of what can be given several times needs no list.
-fn one_or_several<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "expected a string, or a list of strings")]
     enum Given {
@@ -206,4 +188,27 @@ fn one_or_several<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<Stri
         Given::One(one) => vec![one],
         Given::Several(several) => several,
     })
+}
+
+/// In a file, `true` is what the option is without a value, and `false` none.
+fn shown_to<'de, D: Deserializer<'de>>(value: D) -> Result<Option<StatusFor>, D::Error> {
+    struct Given;
+
+    impl Visitor<'_> for Given {
+        type Value = StatusFor;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("true, false, or \"local\", \"all\" or \"none\"")
+        }
+
+        fn visit_bool<E: Error>(self, is_on: bool) -> Result<StatusFor, E> {
+            Ok(if is_on { StatusFor::Local } else { StatusFor::None })
+        }
+
+        fn visit_str<E: Error>(self, who: &str) -> Result<StatusFor, E> {
+            StatusFor::deserialize(who.into_deserializer())
+        }
+    }
+
+    value.deserialize_any(Given).map(Some)
 }

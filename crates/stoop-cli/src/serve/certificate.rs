@@ -39,7 +39,7 @@ pub(super) fn read_again(
 fn builder(settings: &Settings) -> Result<Option<ServerTlsBuilder>, CommandFailure> {
     Ok(match &*settings.tls {
         [chain, key] => Some(ServerTls::builder().certificate_files(chain, key)),
-        _ if settings.tls_self_signed => {
+        _ if settings.tls_self_signed == Some(true) => {
             let (chain, key) = self_signed::certificate(&names())?;
             Some(ServerTls::builder().certificate_pem(chain, key))
         }

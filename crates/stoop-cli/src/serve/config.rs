@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use stoop::ServerLimits;
 
-use super::args::{ServeArgs, Settings};
+use super::args::{LogFormat, ServeArgs, Settings, StatusFor};
+use super::places;
 use crate::failure::CommandFailure;
 
 /// Connections that one address may have where there is room for few: some browsers, of six each.
@@ -15,7 +16,8 @@ const PER_ADDRESS_MIN: usize = 64;
 /// # Errors
 /// [`CommandFailure::Io`] if the file cannot be read; [`CommandFailure::Usage`] if it is wrong.
 pub(super) fn settings(args: &ServeArgs) -> Result<Settings, CommandFailure> {
-    let typed = args.settings.clone();
+    let mut typed = args.settings.clone();
+    typed.begin_at(Path::new(""));
     let Some(path) = &args.config else { return Ok(typed) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandFailure::io(&format!("cannot read {}", path.display()), &error))?;
@@ -30,46 +32,76 @@ fn parse(text: &str, path: &Path) -> Result<Settings, CommandFailure> {
     if !matches!(settings.tls.len(), 0 | 2) {
         return Err(wrong("tls has a certificate and its key: [\"CERT\", \"KEY\"]".to_owned()));
     }
+    if !settings.tls.is_empty() && settings.tls_self_signed == Some(true) {
+        return Err(wrong("tls and tls-self-signed exclude each other".to_owned()));
+    }
     if settings.workers.is_some_and(|workers| !(1..=1024).contains(&workers)) {
         return Err(wrong("workers must be a whole number from 1 to 1024".to_owned()));
     }
-    let base = path.parent().unwrap_or(Path::new(""));
-    let paths = settings.tls.iter_mut().chain(&mut settings.directory);
-    for path in paths.chain(&mut settings.access_log_file) {
-        *path = base.join(&*path);
-    }
+    settings.begin_at(path.parent().unwrap_or(Path::new("")));
     Ok(settings)
 }
 
 impl Settings {
+    /// Has relative paths begin at `base`.
+    fn begin_at(&mut self, base: &Path) {
+        let paths = self.tls.iter_mut().chain(&mut self.directory);
+        for path in paths.chain(&mut self.access_log_file) {
+            *path = base.join(&*path);
+        }
+        for place in &mut self.listen {
+            *place = places::whole(place, base);
+        }
+    }
+
     /// These settings, and those of `below` where these say nothing.
     fn over(self, below: Self) -> Self {
         fn list<T>(typed: Vec<T>, written: Vec<T>) -> Vec<T> {
             if typed.is_empty() { written } else { typed }
         }
-        let has_tls = !self.tls.is_empty() || self.tls_self_signed;
+        // A certificate that was typed takes the place of one in the file.
+        let has_tls = self.wants_tls();
         Self {
             directory: self.directory.or(below.directory),
             listen: list(self.listen, below.listen),
             tls: if has_tls { self.tls } else { below.tls },
-            tls_self_signed: if has_tls { self.tls_self_signed } else { below.tls_self_signed },
-            spa: self.spa || below.spa,
-            listing: self.listing || below.listing,
-            cors: self.cors || below.cors,
-            compress: self.compress || below.compress,
+            tls_self_signed: match has_tls {
+                true => self.tls_self_signed,
+                false => self.tls_self_signed.or(below.tls_self_signed),
+            },
+            spa: self.spa.or(below.spa),
+            listing: self.listing.or(below.listing),
+            cors: self.cors.or(below.cors),
+            compress: self.compress.or(below.compress),
             auth: list(self.auth, below.auth),
             access_log: self.access_log.or(below.access_log),
             access_log_file: self.access_log_file.or(below.access_log_file),
             status: self.status.or(below.status),
             workers: self.workers.or(below.workers),
             connections_per_address: self.connections_per_address.or(below.connections_per_address),
-            quiet: self.quiet || below.quiet,
+            quiet: self.quiet.or(below.quiet),
         }
     }
 
     /// Whether TLS is asked for.
     pub(super) fn wants_tls(&self) -> bool {
-        !self.tls.is_empty() || self.tls_self_signed
+        !self.tls.is_empty() || self.tls_self_signed == Some(true)
+    }
+
+    /// Whether nothing is to be printed but failures.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet == Some(true)
+    }
+
+    /// Who is shown the status, if a client is.
+    pub(super) fn status_for(&self) -> Option<StatusFor> {
+        self.status.filter(|who| *who != StatusFor::None)
+    }
+
+    /// The format of the access log, if there is one: common where it has a file alone.
+    pub(super) fn log_format(&self) -> Option<LogFormat> {
+        let default = self.access_log_file.as_ref().map(|_| LogFormat::Common);
+        self.access_log.or(default).filter(|format| *format != LogFormat::None)
     }
 
     /// The number of threads: as many as there are cores, unless it is said.
@@ -117,9 +149,10 @@ mod tests {
         assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
         assert_eq!(settings.access_log, Some(LogFormat::Json));
         assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
-        assert!(settings.spa && settings.listing && settings.cors && settings.compress);
+        let Settings { spa, listing, cors, compress, quiet, .. } = settings;
+        assert_eq!([spa, listing, cors, compress, quiet], [Some(true); 5]);
         assert_eq!(settings.limits().connections_per_address_max, 3);
-        assert!(settings.quiet && settings.auth == ["a:b"] && settings.listen == ["1"]);
+        assert!(settings.auth == ["a:b"] && settings.listen == ["1"]);
     }
 
     #[test]
@@ -145,11 +178,12 @@ mod tests {
             ("workers = 0", "workers must be"),
             ("workers = 'many'", "invalid type"),
             ("tls = ['cert.pem']", "tls has a certificate and its key"),
+            ("tls = ['a', 'b']\ntls-self-signed = true", "exclude each other"),
             ("spa = ", "line 1"),
             ("listen = 8080", "expected a string, or a list of strings"),
             ("access-log = 'xml'", "unknown variant `xml`"),
             ("status = 'everyone'", "unknown variant `everyone`"),
-            ("status = true", "status"),
+            ("status = 1", "expected true, false, or \"local\""),
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();
             let CommandFailure::Usage(message) = failure else { panic!("{text}") };
@@ -160,11 +194,59 @@ mod tests {
 
     #[test]
     fn the_command_line_comes_before_the_file() {
-        let typed = Settings { listen: vec!["2".to_owned()], tls_self_signed: true, ..written("") };
+        let (listen, tls_self_signed) = (vec!["2".to_owned()], Some(true));
+        let typed = Settings { listen, tls_self_signed, ..written("") };
         let file = written("listen = ['1']\ntls = ['a', 'b']\nspa = true");
         let settings = typed.over(file);
         assert_eq!(settings.listen, ["2"]);
-        assert!(settings.tls.is_empty() && settings.tls_self_signed && settings.spa);
-        assert_eq!(settings.directory(), Path::new("."));
+        assert!(settings.tls.is_empty() && settings.tls_self_signed == Some(true));
+        assert_eq!((settings.spa, settings.directory()), (Some(true), PathBuf::from(".")));
+    }
+
+    #[test]
+    fn the_command_line_undoes_what_the_file_switches_on() {
+        let no = Some(false);
+        let typed = Settings {
+            tls_self_signed: no,
+            spa: no,
+            listing: no,
+            cors: no,
+            compress: no,
+            quiet: no,
+            status: Some(StatusFor::None),
+            access_log: Some(LogFormat::None),
+            ..written("")
+        };
+        let settings = typed.over(written(
+            "tls-self-signed = true\nspa = true\nlisting = true\ncors = true\ncompress = true\n\
+             quiet = true\nstatus = 'all'\naccess-log = 'json'\naccess-log-file = 'log'\n",
+        ));
+        let Settings { spa, listing, cors, compress, .. } = settings;
+        assert_eq!([spa, listing, cors, compress], [no; 4]);
+        assert!(!settings.wants_tls() && !settings.is_quiet());
+        assert_eq!((settings.status_for(), settings.log_format()), (None, None));
+    }
+
+    #[test]
+    fn the_status_is_switched_on_and_off_as_on_the_command_line() {
+        assert_eq!(written("status = true").status_for(), Some(StatusFor::Local));
+        assert_eq!(written("status = 'all'").status_for(), Some(StatusFor::All));
+        for off in ["status = false", "status = 'none'", ""] {
+            assert_eq!(written(off).status_for(), None, "{off}");
+        }
+    }
+
+    #[test]
+    fn a_log_with_a_file_alone_is_in_the_common_format() {
+        assert_eq!(written("access-log-file = 'log'").log_format(), Some(LogFormat::Common));
+        let json = written("access-log-file = 'log'\naccess-log = 'json'");
+        assert_eq!(json.log_format(), Some(LogFormat::Json));
+        assert_eq!(written("").log_format(), None);
+    }
+
+    #[test]
+    fn a_socket_in_the_file_is_beside_the_file() {
+        let settings = written("listen = ['unix:run.sock', 'http://unix:/run/a', '80']");
+        assert_eq!(settings.listen, ["unix:/etc/site/run.sock", "http://unix:/run/a", "80"]);
     }
 }

@@ -7,14 +7,17 @@ use std::fs::File;
 use std::io::{self, PipeReader, Read, Write, pipe};
 use std::os::fd::{OwnedFd, RawFd};
 use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
 use std::time::Duration;
 
-use stoop::{Binding, ServerHandle};
+use stoop::ServerHandle;
 use stoop_io::{hand_descriptor, take_inherited_descriptor};
+use tokio::task::JoinHandle;
 
 use crate::failure::CommandFailure;
 
-/// The variable that names the sockets: for each place what was typed, and its descriptors, as JSON.
+/// The variable that names the sockets: for each place its name, and its descriptors, as JSON.
 const SOCKETS: &str = "STOOP_HANDED_SOCKETS";
 
 /// The variable that names the pipe's descriptor.
@@ -23,11 +26,8 @@ const READY: &str = "STOOP_HANDED_READY";
 /// How long a new process may take to serve.
 const START_MAX: Duration = Duration::from_secs(60);
 
-/// What stands for the sockets of a service manager among the places that were typed.
+/// What stands for the sockets of a service manager among the names of places.
 pub(super) const MANAGER: &str = "LISTEN_FDS";
-
-/// Where the server listens, as typed; [`MANAGER`] for the sockets of the service manager.
-pub(super) type Typed = Vec<String>;
 
 /// What the process before this one has handed over.
 #[derive(Default)]
@@ -53,18 +53,18 @@ impl Handed {
 
     fn of(sockets: &str, ready: &str) -> io::Result<Self> {
         let places: Vec<(String, Vec<RawFd>)> = serde_json::from_str(sockets)?;
-        let take = |(typed, numbers): (String, Vec<RawFd>)| {
+        let take = |(name, numbers): (String, Vec<RawFd>)| {
             let sockets = numbers.into_iter().map(take_inherited_descriptor);
-            Ok((typed, sockets.collect::<io::Result<_>>()?))
+            Ok((name, sockets.collect::<io::Result<_>>()?))
         };
         let ready = take_inherited_descriptor(ready.parse().map_err(io::Error::other)?)?;
         let places = places.into_iter().map(take).collect::<io::Result<_>>()?;
         Ok(Self { places, ready: Some(ready.into()) })
     }
 
-    /// The sockets of a place that was typed, if they were handed over.
-    pub(super) fn sockets(&mut self, typed: &str) -> Option<Vec<OwnedFd>> {
-        let index = self.places.iter().position(|(place, _)| place == typed)?;
+    /// The sockets of a place, if they were handed over.
+    pub(super) fn sockets(&mut self, name: &str) -> Option<Vec<OwnedFd>> {
+        let index = self.places.iter().position(|(place, _)| place == name)?;
         Some(self.places.remove(index).1)
     }
 
@@ -77,51 +77,54 @@ impl Handed {
     }
 }
 
-/// The binding of sockets that were handed over, which is spoken with as was typed.
-///
-/// # Errors
-/// [`CommandFailure::Io`] if there is none of them.
-pub(super) fn binding(typed: &str, sockets: Vec<OwnedFd>) -> Result<Binding, CommandFailure> {
-    let binding = Binding::from_sockets(sockets);
-    let binding = binding.map_err(|error| CommandFailure::Io(error.to_string()))?;
-    Ok(if typed.starts_with("http://") { binding.cleartext() } else { binding })
-}
-
 /// Descriptors with small numbers, under which sockets are handed over.
-pub(super) struct Reserve(Vec<OwnedFd>);
+pub(super) struct Reserve {
+    places: Vec<OwnedFd>,
+    nothing: File,
+}
 
 impl Reserve {
     /// Room for `count` sockets, and the pipe.
-    pub(super) fn new(count: usize) -> io::Result<Self> {
-        (0..=count)
-            .map(|_| Ok(File::open("/dev/null")?.into()))
-            .collect::<io::Result<_>>()
-            .map(Self)
-    }
-
-    /// Starts the command again, and hands it the sockets of `server`. Returns its process, which serves.
     ///
     /// # Errors
-    /// If it cannot be started, or does not come to serve; then nothing has changed.
-    pub(super) async fn hand_over(
-        &mut self,
-        typed: &Typed,
-        server: &ServerHandle,
-    ) -> io::Result<u32> {
-        let (reader, child) = self.start(typed, server)?;
-        // Otherwise they would be open as long as this process runs.
-        self.clear()?;
-        let id = child.id();
-        tokio::task::spawn_blocking(move || wait(reader, child))
-            .await
-            .map_err(io::Error::other)??;
-        Ok(id)
+    /// The system's.
+    pub(super) fn new(count: usize) -> io::Result<Self> {
+        let nothing = File::open("/dev/null")?;
+        let places = (0..=count).map(|_| Ok(nothing.try_clone()?.into()));
+        Ok(Self { places: places.collect::<io::Result<_>>()?, nothing })
     }
 
-    fn start(&mut self, typed: &Typed, server: &ServerHandle) -> io::Result<(PipeReader, Child)> {
+    /// Starts the command again, and hands it the sockets of `server`, whose places are called so.
+    ///
+    /// # Errors
+    /// If it cannot be started; then nothing has changed.
+    pub(super) fn hand_over(
+        &mut self,
+        names: &[String],
+        server: &ServerHandle,
+    ) -> io::Result<Handing> {
+        let started = self.start(names, server);
+        // Otherwise they would be open as long as this process runs: clients of a server that has ended would wait in them.
+        self.clear()?;
+        let (reader, child) = started?;
+        let (process, (told, heard)) = (child.id(), channel());
+        let hears = told.clone();
+        if thread::Builder::new().spawn(move || listen(reader, &hears)).is_err() {
+            // It cannot be heard, and so is ended.
+            let _ = told.send(Told::Ends);
+        }
+        let ended = tokio::task::spawn_blocking(move || wait(&heard, child));
+        Ok(Handing { process, told, ended })
+    }
+
+    fn start(
+        &mut self,
+        names: &[String],
+        server: &ServerHandle,
+    ) -> io::Result<(PipeReader, Child)> {
         let (reader, writer) = pipe()?;
         let sockets = server.sockets()?;
-        let mut places = self.0.iter_mut();
+        let mut places = self.places.iter_mut();
         let mut hand = |descriptor: OwnedFd| {
             let place =
                 places.next().ok_or_else(|| io::Error::other("there are too many sockets"))?;
@@ -129,42 +132,88 @@ impl Reserve {
         };
         let ready = hand(writer.into())?;
         let mut named: Vec<(&str, Vec<RawFd>)> = Vec::new();
-        for (typed, sockets) in typed.iter().zip(sockets) {
+        for (name, sockets) in names.iter().zip(sockets) {
             let numbers = sockets.into_iter().map(&mut hand).collect::<io::Result<_>>()?;
-            named.push((typed, numbers));
+            named.push((name, numbers));
         }
         let mut arguments = std::env::args_os();
         let program = arguments.next().unwrap_or_else(|| "stoop".into());
-        let child = Command::new(program)
+        let started = Command::new(&program)
             .args(arguments)
             .env(SOCKETS, serde_json::to_string(&named)?)
             .env(READY, ready.to_string())
             .env_remove("LISTEN_FDS")
             .env_remove("LISTEN_PID")
-            .spawn()?;
-        Ok((reader, child))
+            .spawn();
+        let failed =
+            |error| io::Error::other(format!("cannot start {}: {error}", program.display()));
+        Ok((reader, started.map_err(failed)?))
     }
 
     /// Makes the places those of nothing again.
     fn clear(&mut self) -> io::Result<()> {
-        let nothing = File::open("/dev/null")?;
-        self.0.iter_mut().try_for_each(|place| hand_descriptor(&nothing, place).map(drop))
+        let Self { places, nothing } = self;
+        places.iter_mut().try_for_each(|place| hand_descriptor(&*nothing, place).map(drop))
     }
 }
 
-/// Waits until the new process says that it serves, or has ended.
-fn wait(mut reader: PipeReader, mut child: Child) -> io::Result<()> {
-    let (told, heard) = std::sync::mpsc::channel();
-    std::thread::Builder::new().spawn(move || {
-        let mut text = Vec::new();
-        let read = reader.read_to_end(&mut text);
+/// A process that was started, and has not taken over yet.
+pub(super) struct Handing {
+    process: u32,
+    told: Sender<Told>,
+    ended: JoinHandle<io::Result<()>>,
+}
+
+/// What the wait for a process learns.
+enum Told {
+    Serves,
+    /// The process has closed its pipe without a word, as it does when it ends.
+    Ends,
+    GivenUp,
+}
+
+impl Handing {
+    /// The number of the process.
+    pub(super) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Waits until the process serves, and returns its number. It can be dropped, and called again until it has
+    /// returned.
+    ///
+    /// # Errors
+    /// If the process ends, takes too long, or is given up; then it is gone, and nothing has changed.
+    pub(super) async fn ended(&mut self) -> io::Result<u32> {
+        (&mut self.ended).await.map_err(io::Error::other)??;
+        Ok(self.process)
+    }
+
+    /// Ends the process, if it does not serve yet.
+    pub(super) fn give_up(&self) {
         // It is too late if there is no receiver.
-        let _ = told.send(read.is_ok() && text == b"ready");
-    })?;
-    if let Ok(true) = heard.recv_timeout(START_MAX) {
+        let _ = self.told.send(Told::GivenUp);
+    }
+}
+
+/// Reads what a new process says, to its end.
+fn listen(mut reader: PipeReader, told: &Sender<Told>) {
+    let mut text = Vec::new();
+    let serves = reader.read_to_end(&mut text).is_ok() && text == b"ready";
+    // It is too late if there is no receiver.
+    let _ = told.send(if serves { Told::Serves } else { Told::Ends });
+}
+
+/// Waits until the new process serves; one that does not is ended.
+fn wait(heard: &Receiver<Told>, mut child: Child) -> io::Result<()> {
+    let heard = heard.recv_timeout(START_MAX);
+    if let Ok(Told::Serves) = heard {
         return Ok(());
     }
     let _ = child.kill();
     let ended = child.wait()?;
-    Err(io::Error::other(format!("the new process does not serve: {ended}")))
+    Err(io::Error::other(match heard {
+        Ok(Told::GivenUp) => "a second signal asked for the end".to_owned(),
+        Err(RecvTimeoutError::Timeout) => "the new process did not serve within 60 s".to_owned(),
+        _ => format!("the new process does not serve: {ended}"),
+    }))
 }

@@ -1,11 +1,10 @@
 //! Tells what the access log has lost: a server whose disk is full is not to lose lines without a word.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use stoop_web::LogHandle;
 use tokio::time::Instant;
 
+use super::log::Log;
 use crate::stderr;
 
 /// How often it is looked.
@@ -24,16 +23,15 @@ struct Counts {
 /// What was told of the log of now.
 #[derive(Default)]
 pub(super) struct Losses {
+    /// The number of that log.
+    log: u64,
     told: Counts,
     at: Option<Instant>,
 }
 
 impl Losses {
     /// Tells what is lost, as long as it is polled.
-    pub(super) async fn watch(
-        &mut self,
-        log: &Mutex<Option<LogHandle>>,
-    ) -> std::convert::Infallible {
+    pub(super) async fn watch(&mut self, log: &Log) -> std::convert::Infallible {
         loop {
             tokio::time::sleep(LOOK_INTERVAL).await;
             if self.at.is_none_or(|at| at.elapsed() >= MESSAGE_INTERVAL) {
@@ -43,21 +41,18 @@ impl Losses {
     }
 
     /// Tells what is lost and was not told yet.
-    pub(super) fn tell(&mut self, log: &Mutex<Option<LogHandle>>) {
-        let log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(log) = &*log else { return };
+    pub(super) fn tell(&mut self, log: &Log) {
+        let Some((number, log)) = log.handle() else { return };
         let now = Counts { dropped: log.dropped_lines(), failed: log.write_failures() };
-        if let Some(message) = self.message(now) {
+        if let Some(message) = self.message(number, now) {
             self.at = Some(Instant::now());
             stderr::message(message);
         }
     }
 
-    fn message(&mut self, now: Counts) -> Option<String> {
-        // A log that was opened anew begins anew.
-        let is_new = now.dropped < self.told.dropped || now.failed < self.told.failed;
-        let before = if is_new { Counts::default() } else { self.told };
-        self.told = now;
+    fn message(&mut self, log: u64, now: Counts) -> Option<String> {
+        let before = if log == self.log { self.told } else { Counts::default() };
+        (self.log, self.told) = (log, now);
         let lost = |count: u64, one: &str, many: &str| match count {
             0 => None,
             1 => Some(format!("1 {one}")),
@@ -81,14 +76,19 @@ mod tests {
     #[test]
     fn what_is_lost_is_told_once() {
         let mut losses = Losses::default();
-        let mut told = |dropped, failed| losses.message(Counts { dropped, failed });
-        assert_eq!(told(0, 0), None);
+        let mut told = |log, dropped, failed| losses.message(log, Counts { dropped, failed });
+        assert_eq!(told(1, 0, 0), None);
         let one = "the access log loses lines: 1 line was dropped, as it is written too slowly; 1 write failed";
-        assert_eq!(told(1, 1).as_deref(), Some(one));
-        assert_eq!(told(1, 1), None);
+        assert_eq!(told(1, 1, 1).as_deref(), Some(one));
+        assert_eq!(told(1, 1, 1), None);
         let more = "the access log loses lines: 2 writes failed";
-        assert_eq!(told(1, 3).as_deref(), Some(more));
-        // After it was opened anew.
-        assert_eq!(told(0, 2).as_deref(), Some(more));
+        assert_eq!(told(1, 1, 3).as_deref(), Some(more));
+        // Another log has lost as much.
+        assert_eq!(
+            told(2, 1, 3).as_deref(),
+            Some(
+                "the access log loses lines: 1 line was dropped, as it is written too slowly; 3 writes failed"
+            )
+        );
     }
 }

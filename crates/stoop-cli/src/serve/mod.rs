@@ -1,10 +1,13 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
-//! [`args`] are the options as typed, [`config`] those of a file. [`app`] is the application that answers, [`status`] what
-//! it tells of itself, [`redirect`] how it keeps passwords from going in clear, [`places`] where it listens, [`check`] what is
-//! found out of that beforehand, [`mod@run`] the life of the server, [`losses`] what it tells of its log, and [`hand_over`] its
-//! end in favour of a new process.
+//! [`args`] are the options as typed, [`help`] what is said of them, [`config`] those of a file. [`mod@run`] is the life of the
+//! server, [`signals`] what it obeys, [`service`] what it serves, [`reload`] the thread that reads that again. [`app`] is the
+//! application that answers, [`swap`] how another takes its place, [`status`] what it tells of itself, [`redirect`] how it keeps
+//! passwords from going in clear, [`users`] are the ones with passwords, of which [`new_user`] makes one. [`places`] is where it listens, [`listening`] with which
+//! sockets, [`announce`] what it says of that, [`check`] what is found out beforehand, [`hand_over`] its end in favour of a new
+//! process, [`manager`] systemd. [`mod@log`] is the access log, [`losses`] what is told of lines that it loses.
 
+mod announce;
 mod app;
 mod args;
 #[cfg(feature = "tls")]
@@ -12,11 +15,18 @@ mod certificate;
 mod check;
 mod config;
 mod hand_over;
+mod help;
+mod listening;
+mod log;
 mod losses;
 mod manager;
+mod new_user;
 mod places;
 mod redirect;
+mod reload;
 mod run;
+mod service;
+mod signals;
 mod status;
 mod swap;
 mod users;
@@ -30,7 +40,7 @@ use crate::failure::CommandFailure;
 /// The failure that the exit code stands for.
 pub(crate) fn serve(args: ServeArgs) -> Result<(), CommandFailure> {
     if let Some(name) = &args.auth_new {
-        return users::print_new(name);
+        return new_user::print(name);
     }
-    run::run(&args)
+    run::run(args)
 }

@@ -1,6 +1,8 @@
 //! Where the server listens: the addresses as typed, and the URLs that are printed.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
 use stoop::{Address, Binding, Endpoint};
 
@@ -17,22 +19,65 @@ pub(super) const DEFAULT: &str = "127.0.0.1:8080";
 pub(super) fn binding(typed: &str) -> Result<Binding, CommandFailure> {
     let made = match typed.parse::<u16>() {
         Ok(port) => Ok(Binding::from((Ipv4Addr::LOCALHOST, port))),
-        Err(_) => match clear_path(typed) {
-            Some(unix) => Binding::new(unix).map(Binding::cleartext),
-            None => Binding::new(typed),
-        },
+        Err(_) => Binding::new(clear_path(typed).unwrap_or(typed)),
     };
-    made.map_err(|error| match error.kind() {
+    let binding = made.map_err(|error| match error.kind() {
         stoop::ErrorKind::InvalidUrl => CommandFailure::Usage(format!(
             "--listen {typed}: {error}; write HOST:PORT, a PORT of 127.0.0.1, or unix:PATH"
         )),
         _ => CommandFailure::Io(format!("--listen {typed}: {error}")),
-    })
+    })?;
+    Ok(spoken(typed, binding))
 }
 
-/// The Unix socket of `http://unix:PATH`, where no TLS is spoken.
+/// The place that was typed, by sockets that listen there already.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if there is none of them.
+pub(super) fn with_sockets(typed: &str, sockets: Vec<OwnedFd>) -> Result<Binding, CommandFailure> {
+    let binding = Binding::from_sockets(sockets);
+    let binding = binding.map_err(|error| CommandFailure::Io(error.to_string()))?;
+    Ok(spoken(typed, binding))
+}
+
+/// On `http://` no TLS is spoken, whatever certificate there is.
+fn spoken(typed: &str, binding: Binding) -> Binding {
+    if typed.starts_with("http://") { binding.cleartext() } else { binding }
+}
+
+/// The Unix socket of `http://unix:PATH`.
 fn clear_path(typed: &str) -> Option<&str> {
     typed.strip_prefix("http://").filter(|rest| rest.starts_with("unix:"))
+}
+
+/// What a place is called however it is typed, and whatever is spoken there: its address or path, but for a name with
+/// several addresses.
+///
+/// # Errors
+/// As [`binding`].
+pub(super) fn name(typed: &str) -> Result<String, CommandFailure> {
+    let bare = |text: &str| -> String {
+        text.trim_start_matches("https://").trim_start_matches("http://").to_owned()
+    };
+    let shown = binding(typed)?.to_string();
+    // The order of several may be another one for the process that takes over.
+    let is_unix = shown.starts_with("unix:");
+    Ok(bare(if shown.contains(", ") && !is_unix { typed } else { &shown }))
+}
+
+/// The place with the whole path of its Unix socket, if it is one: a relative path begins at `base`.
+pub(super) fn whole(typed: &str, base: &Path) -> String {
+    let whole = || {
+        let (scheme, rest) = match clear_path(typed) {
+            Some(rest) => ("http://", rest),
+            None => ("", typed),
+        };
+        // With two slashes it is whole, or no path.
+        let path = rest.strip_prefix("unix:").filter(|path| !path.starts_with("//"))?;
+        let path = std::path::absolute(base.join(path)).ok()?;
+        Some(format!("{scheme}unix:{}", path.to_str()?))
+    };
+    whole().unwrap_or_else(|| typed.to_owned())
 }
 
 /// Checks the places that were typed: without listening there.
@@ -40,9 +85,8 @@ fn clear_path(typed: &str) -> Option<&str> {
 /// # Errors
 /// As [`binding`]; and [`CommandFailure::Usage`] for https without a certificate.
 pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
-    let has_tls = !settings.tls.is_empty() || settings.tls_self_signed;
     for typed in &settings.listen {
-        if typed.starts_with("https://") && !has_tls {
+        if typed.starts_with("https://") && !settings.wants_tls() {
             let why = "needs a certificate: --tls CERT KEY, or --tls-self-signed";
             return Err(CommandFailure::Usage(format!("--listen {typed}: {why}")));
         }
@@ -105,6 +149,41 @@ mod tests {
             assert!(message.contains("unix:PATH"), "{message}");
         }
         assert!(matches!(binding("name.invalid:1"), Err(CommandFailure::Io(_))));
+    }
+
+    #[test]
+    fn a_place_has_one_name_however_it_is_typed() {
+        for (name, all) in [
+            (
+                "127.0.0.1:8080",
+                &["8080", "127.0.0.1:8080", "http://127.0.0.1:8080/", "localhost:8080"][..],
+            ),
+            ("[::]:443", &["https://[::]", "[::]:443", "http://[::]:443"]),
+            ("unix:/run/a", &["unix:/run/a", "http://unix:/run/a", "unix:///run/a"]),
+            ("127.0.0.1:0", &["0", "https://127.0.0.1:0"]),
+        ] {
+            for typed in all {
+                assert_eq!(super::name(typed).unwrap(), name, "{typed}");
+            }
+        }
+        assert!(name("nowhere").is_err());
+    }
+
+    #[test]
+    fn a_relative_path_of_a_socket_begins_somewhere() {
+        let base = Path::new("/etc/site");
+        for (typed, expected) in [
+            ("unix:run.sock", "unix:/etc/site/run.sock"),
+            ("http://unix:a/b", "http://unix:/etc/site/a/b"),
+            ("unix:/run/a", "unix:/run/a"),
+            ("unix:///run/a", "unix:///run/a"),
+            ("unix://run/a", "unix://run/a"),
+            ("127.0.0.1:1", "127.0.0.1:1"),
+        ] {
+            assert_eq!(whole(typed, base), expected);
+        }
+        let here = whole("unix:a", Path::new(""));
+        assert_eq!(here, format!("unix:{}/a", std::env::current_dir().unwrap().display()));
     }
 
     #[test]

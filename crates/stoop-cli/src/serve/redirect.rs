@@ -1,16 +1,20 @@
 //! Sends clients that would send a password in clear to where TLS is spoken.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use stoop::{Address, Answer, Body, Endpoint, Request, Response, StatusCode};
 use stoop_web::{HttpsRedirect, Middleware, Mode, Next, Shared};
 
-/// The port where this process speaks TLS, once it listens; none if it does so on no port.
-static PORT: OnceLock<Option<u16>> = OnceLock::new();
+/// The port where a process speaks TLS, which is known once it listens. It stays when the settings are read again.
+#[derive(Clone, Default)]
+pub(super) struct SecurePort(Arc<OnceLock<Option<u16>>>);
 
-/// Notes where TLS is spoken: on the first of these places that is a port and has it.
-pub(super) fn note(endpoints: &[Endpoint]) {
-    let _ = PORT.set(endpoints.iter().find_map(secure_port));
+impl SecurePort {
+    /// Notes where TLS is spoken: on the first of these places that is a port and has it; on none, mostly, where all are
+    /// Unix sockets.
+    pub(super) fn note(&self, endpoints: &[Endpoint]) {
+        let _ = self.0.set(endpoints.iter().find_map(secure_port));
+    }
 }
 
 fn secure_port(endpoint: &Endpoint) -> Option<u16> {
@@ -21,14 +25,14 @@ fn secure_port(endpoint: &Endpoint) -> Option<u16> {
 }
 
 /// Middleware that redirects what comes over TCP without TLS. What comes over a Unix socket stays on this machine.
-pub(super) struct ToHttps;
+pub(super) struct ToHttps(pub(super) SecurePort);
 
 impl Middleware<Shared> for ToHttps {
     fn handle(&self, request: Request, next: Next) -> Answer<<Shared as Mode>::Future, Body> {
         if request.remote_address().is_none() {
             return next.answer(request);
         }
-        match PORT.get() {
+        match self.0.0.get() {
             Some(Some(port)) => HttpsRedirect::new().port(*port).handle(request, next),
             Some(None) => next.answer(request),
             // It listens since a moment ago.
@@ -42,9 +46,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_that_of_a_place_with_tls() {
-        let port = |text: &str| secure_port(&text.parse().unwrap());
-        assert_eq!(port("https://127.0.0.1:8443"), Some(8443));
-        assert_eq!((port("http://127.0.0.1:80"), port("unix:/run/a")), (None, None));
+    fn the_port_is_the_first_of_a_place_with_tls_and_each_process_has_its_own() {
+        let port = |places: &[&str]| {
+            let port = SecurePort::default();
+            assert_eq!(port.0.get(), None);
+            let places: Vec<Endpoint> = places.iter().map(|text| text.parse().unwrap()).collect();
+            port.note(&places);
+            *port.0.get().unwrap()
+        };
+        let first = ["http://127.0.0.1:80", "https://127.0.0.1:8443", "https://127.0.0.1:9443"];
+        assert_eq!(port(&first), Some(8443));
+        assert_eq!(port(&["https://127.0.0.1:443"]), Some(443));
+        assert_eq!(port(&["http://127.0.0.1:80", "unix:/run/a"]), None);
     }
 }

@@ -59,6 +59,7 @@ impl Status {
     fn is_shown_to(&self, request: &Request) -> bool {
         match self.who {
             StatusFor::All => true,
+            StatusFor::None => false,
             StatusFor::Local => {
                 let (peer, fields) = (request.remote_address(), request.fields());
                 is_of_this_machine(peer, request.authority(), fields)

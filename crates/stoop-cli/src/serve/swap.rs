@@ -73,8 +73,16 @@ mod tests {
 
     #[test]
     fn requests_are_answered_by_the_application_that_is_there_when_they_come() {
-        let app = |text: &'static str| Router::new().route("/", get(move || text)).build().unwrap();
-        let swap = Swap::new(app("one"));
+        let app = |text: &'static str, held: Arc<()>| {
+            let answer = move || {
+                let _ = &held;
+                text
+            };
+            Router::new().route("/", get(answer)).build().unwrap()
+        };
+        let held = Arc::new(());
+        let is_held = Arc::downgrade(&held);
+        let swap = Swap::new(app("one", held));
         let server = stoop::Server::listen("127.0.0.1:0").unwrap().workers(2);
         let made = swap.clone();
         let server = server.run_with(move || made.handler()).unwrap();
@@ -82,8 +90,14 @@ mod tests {
         let url = format!("{}/", server.endpoint());
         let ask = async || Client::new().get(&url).await.unwrap().text().await.unwrap();
         runtime.block_on(async {
-            assert_eq!(ask().await, "one");
-            swap.replace(app("two"));
+            // Each on a connection of its own, so that both workers have a copy.
+            for _ in 0..8 {
+                assert_eq!(ask().await, "one");
+            }
+            assert!(is_held.upgrade().is_some());
+            swap.replace(app("two", Arc::default()));
+            // Without another request: a directory and a log of the old one would be open still.
+            assert!(is_held.upgrade().is_none());
             for _ in 0..4 {
                 assert_eq!(ask().await, "two");
             }

@@ -2,16 +2,12 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, BufRead};
+use std::sync::{Mutex, PoisonError};
 
 use bcrypt::HashParts;
 use stoop_web::{BasicAuth, BlockingPool};
 
 use crate::failure::CommandFailure;
-use crate::streams;
-
-/// How many times a new hash is computed, as a power of two: some 60 ms.
-const COST: u32 = 10;
 
 /// The costliest hash that is taken: some eight seconds for each request with a wrong password.
 const COST_MAX: u32 = 17;
@@ -20,17 +16,31 @@ const COST_MAX: u32 = 17;
 const THREADS: usize = 2;
 const WAITING_MAX: usize = 64;
 
-/// How long a password may be for bcrypt, which reads no more.
-const PASSWORD_BYTES_MAX: usize = 72;
+/// The users of now, and who of them was let in: that stays as long as they stay the same, so that all of them are not
+/// checked again at once.
+#[derive(Default)]
+pub(super) struct Users(Mutex<Option<(Vec<String>, BasicAuth)>>);
 
-/// Middleware that lets in these users, given as `USER:HASH`; none without any.
-///
-/// # Errors
-/// A text that is none of them.
-pub(super) fn auth(users: &[String]) -> Result<Option<BasicAuth>, CommandFailure> {
-    if users.is_empty() {
-        return Ok(None);
+impl Users {
+    /// Middleware that lets in these users, given as `USER:HASH`; none without any.
+    ///
+    /// # Errors
+    /// A text that is none of them.
+    pub(super) fn auth(&self, users: &[String]) -> Result<Option<BasicAuth>, CommandFailure> {
+        if users.is_empty() {
+            return Ok(None);
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, auth)) = known.as_ref().filter(|(same, _)| same == users) {
+            return Ok(Some(auth.clone()));
+        }
+        let auth = basic_auth(users)?;
+        *known = Some((users.to_vec(), auth.clone()));
+        Ok(Some(auth))
     }
+}
+
+fn basic_auth(users: &[String]) -> Result<BasicAuth, CommandFailure> {
     let hashes = users.iter().map(|user| parse(user)).collect::<Result<HashMap<_, _>, _>>()?;
     let decoys: Vec<String> = hashes.values().cloned().collect();
     let key = RandomState::new();
@@ -41,7 +51,7 @@ pub(super) fn auth(users: &[String]) -> Result<Option<BasicAuth>, CommandFailure
         known.is_some() && is_right
     };
     let pool = BlockingPool::new(THREADS, WAITING_MAX);
-    Ok(Some(BasicAuth::new("stoop serve").check_blocking(pool, check)))
+    Ok(BasicAuth::new("stoop serve").check_blocking(pool, check))
 }
 
 /// The hash that the password of an unknown user is compared with, so that it takes as long as that of a known one. Where
@@ -70,29 +80,6 @@ fn parse(user: &str) -> Result<(String, String), CommandFailure> {
     }
 }
 
-/// Reads a password from standard input, and prints `USER:HASH`.
-///
-/// # Errors
-/// An empty one, one that is too long, and what reading and writing fails with.
-pub(super) fn print_new(name: &str) -> Result<(), CommandFailure> {
-    if name.is_empty() || name.contains(':') || name.contains(char::is_control) {
-        let why = "--auth-new: a user's name is not empty and has no colon (RFC 7617 §2)";
-        return Err(CommandFailure::Usage(why.to_owned()));
-    }
-    streams::check_input()?;
-    let mut line = String::new();
-    let read = io::stdin().lock().read_line(&mut line);
-    read.map_err(|error| CommandFailure::io("cannot read the password", &error))?;
-    let password = line.trim_end_matches(['\n', '\r']);
-    if password.is_empty() || password.len() > PASSWORD_BYTES_MAX {
-        let why = "--auth-new: the first line of standard input is the password, of 1 to 72 bytes";
-        return Err(CommandFailure::Usage(why.to_owned()));
-    }
-    let hash = bcrypt::hash(password, COST);
-    let hash = hash.map_err(|error| CommandFailure::Io(format!("cannot hash: {error}")))?;
-    streams::print(format!("{name}:{hash}\n").as_bytes())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +93,7 @@ mod tests {
             let Err(CommandFailure::Usage(message)) = parse(wrong) else { panic!("{wrong}") };
             assert!(!message.contains("secret") && message.starts_with("--auth"), "{message}");
         }
-        assert!(auth(&[]).unwrap().is_none());
+        assert!(Users::default().auth(&[]).unwrap().is_none());
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant, SystemTime};
 
-use stoop::{CutShort, Method, Request, Response, SentResponse, StatusCode, Version};
+use stoop::{
+    CutShort, Fields, Method, Request, RequestHead, Response, SentResponse, StatusCode, Version,
+};
 
 use crate::exchange::{End, now};
 use crate::forwarded::ForwardedClient;
@@ -30,6 +32,7 @@ pub struct LogEntry {
     request_id: Range<usize>,
     trace_parent: Range<usize>,
     user: Range<usize>,
+    refused: Range<usize>,
     began: Instant,
     responded: Option<Instant>,
     status: Option<StatusCode>,
@@ -38,38 +41,81 @@ pub struct LogEntry {
     ended_at: SystemTime,
 }
 
+/// What is known of a request that was refused.
+pub(super) struct RefusedRequest<'a> {
+    /// Of one that has come whole.
+    pub(super) head: Option<&'a RequestHead>,
+    pub(super) version: Version,
+    pub(super) status: StatusCode,
+    pub(super) reason: &'a str,
+}
+
 impl LogEntry {
     /// The entry of a request that has come, in the memory of one that is not used any more: it is large, and handed
     /// on from the request to the line.
     pub(super) fn of(request: &Request, used: Option<Box<Self>>) -> Box<Self> {
+        let told = request.extensions().get::<ForwardedClient>();
+        let host = told.and_then(ForwardedClient::host).unwrap_or(request.authority());
+        let peer = told.and_then(ForwardedClient::address).or(request.remote_address());
+        let (method, target) = (request.method().clone(), request.target());
+        Self::in_memory_of(used, |text| {
+            Self::with(text, method, request.version(), peer, target, host, Some(request.fields()))
+        })
+    }
+
+    /// The entry of a request that the server has refused.
+    pub(super) fn refused_by_server(
+        peer: Option<SocketAddr>,
+        refused: &RefusedRequest<'_>,
+        used: Option<Box<Self>>,
+    ) -> Box<Self> {
+        let (version, head) = (refused.version, refused.head);
+        let (target, host) = head.map_or(("", ""), |head| (head.target(), head.authority()));
+        let method = head.map_or_else(no_method, |head| head.method().clone());
+        let fields = head.map(|head| head.fields());
+        let mut entry = Self::in_memory_of(used, |text| {
+            Self::with(text, method, version, peer, target, host, fields)
+        });
+        entry.refused = entry.put(refused.reason.as_bytes());
+        (entry.status, entry.ended_at) = (Some(refused.status), SystemTime::now());
+        entry
+    }
+
+    fn in_memory_of(used: Option<Box<Self>>, make: impl FnOnce(Vec<u8>) -> Self) -> Box<Self> {
         match used {
             Some(mut entry) => {
                 let text = std::mem::take(&mut entry.text);
-                *entry = Self::with(request, text);
+                *entry = make(text);
                 entry
             }
-            None => Box::new(Self::with(request, Vec::new())),
+            None => Box::new(make(Vec::new())),
         }
     }
 
-    fn with(request: &Request, mut text: Vec<u8>) -> Self {
+    fn with(
+        mut text: Vec<u8>,
+        method: Method,
+        version: Version,
+        peer: Option<SocketAddr>,
+        target: &str,
+        host: &str,
+        fields: Option<&Fields>,
+    ) -> Self {
         text.clear();
         let mut put = |value: &[u8]| {
             let start = text.len();
             text.extend_from_slice(&value[..value.len().min(TEXT_BYTES_MAX)]);
             start..text.len()
         };
-        let field = |name| request.field(name).unwrap_or_default();
-        let told = request.extensions().get::<ForwardedClient>();
-        let host = told.and_then(ForwardedClient::host).unwrap_or(request.authority());
-        let (target, host) = (put(request.target().as_bytes()), put(host.as_bytes()));
+        let field = |name| fields.and_then(|fields| fields.first(name)).unwrap_or_default();
+        let (target, host) = (put(target.as_bytes()), put(host.as_bytes()));
         let (referer, user_agent) = (put(field("referer")), put(field("user-agent")));
         let (request_id, trace_parent) = (put(field("x-request-id")), put(field("traceparent")));
         let began = now();
         Self {
-            method: request.method().clone(),
-            version: request.version(),
-            peer: told.and_then(ForwardedClient::address).or(request.remote_address()),
+            method,
+            version,
+            peer,
             text,
             target,
             host,
@@ -78,6 +124,7 @@ impl LogEntry {
             request_id,
             trace_parent,
             user: 0..0,
+            refused: 0..0,
             began,
             responded: None,
             status: None,
@@ -127,12 +174,12 @@ impl LogEntry {
         &self.text[self.host.clone()]
     }
 
-    /// The method.
+    /// The method; `-` where none has come, of a request that the server has [refused](Self::refused).
     pub fn method(&self) -> &Method {
         &self.method
     }
 
-    /// The request's target, as it came.
+    /// The request's target, as it came; empty where none has.
     pub fn target(&self) -> &str {
         std::str::from_utf8(self.target_bytes()).unwrap_or_default()
     }
@@ -196,6 +243,12 @@ impl LogEntry {
         self.status
     }
 
+    /// Why the server has refused the request without a handler, as a sentence, in a line of
+    /// [`LogHandle::observe`](super::LogHandle::observe). What was sent of its answer is not known.
+    pub fn refused(&self) -> Option<&str> {
+        std::str::from_utf8(self.text(&self.refused)?).ok()
+    }
+
     /// Bytes of content that were sent.
     pub fn content_bytes(&self) -> u64 {
         self.sent.map_or(0, |sent| sent.content_bytes())
@@ -208,6 +261,9 @@ impl LogEntry {
 
     /// Why not all of the response was sent; [`CutShort::Dropped`] where there was none.
     pub fn cut_short(&self) -> Option<CutShort> {
+        if !self.refused.is_empty() {
+            return None;
+        }
         self.sent.map_or(Some(CutShort::Dropped), |sent| sent.cut_short())
     }
 
@@ -231,4 +287,9 @@ impl LogEntry {
     pub fn until_end(&self) -> Duration {
         self.ended.saturating_duration_since(self.began)
     }
+}
+
+/// What stands for a method that has not come.
+fn no_method() -> Method {
+    Method::from_bytes(b"-").unwrap_or_default()
 }

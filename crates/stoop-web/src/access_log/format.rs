@@ -64,11 +64,17 @@ fn put_common_line(entry: &LogEntry, out: &mut Vec<u8>) {
     out.extend_from_slice(b" [");
     put_common(entry.time(), out);
     out.extend_from_slice(b"] \"");
-    put_apache(entry.method().as_str().as_bytes(), out);
-    out.push(b' ');
-    put_apache(entry.target_bytes(), out);
-    out.push(b' ');
-    out.extend_from_slice(entry.protocol().as_bytes());
+    match entry.target_bytes() {
+        // As Apache has it of a request that has not come.
+        [] => out.push(b'-'),
+        target => {
+            put_apache(entry.method().as_str().as_bytes(), out);
+            out.push(b' ');
+            put_apache(target, out);
+            out.push(b' ');
+            out.extend_from_slice(entry.protocol().as_bytes());
+        }
+    }
     out.extend_from_slice(b"\" ");
     let status = entry.status().map_or(CLIENT_CLOSED_REQUEST, |status| status.as_u16());
     put_number(status.into(), out);
@@ -84,12 +90,17 @@ fn put_json_line(entry: &LogEntry, out: &mut Vec<u8>) {
     out.reserve(LINE_BYTES);
     out.extend_from_slice(b"{\"time\":\"");
     put_rfc3339(entry.time(), out);
-    out.extend_from_slice(b"\",\"method\":");
-    put_json(entry.method().as_str().as_bytes(), out);
-    out.extend_from_slice(b",\"target\":");
-    put_json(entry.target_bytes(), out);
-    out.extend_from_slice(b",\"host\":");
-    put_json(entry.host_bytes(), out);
+    match entry.target_bytes() {
+        [] => out.extend_from_slice(b"\",\"method\":null,\"target\":null,\"host\":null"),
+        target => {
+            out.extend_from_slice(b"\",\"method\":");
+            put_json(entry.method().as_str().as_bytes(), out);
+            out.extend_from_slice(b",\"target\":");
+            put_json(target, out);
+            out.extend_from_slice(b",\"host\":");
+            put_json(entry.host_bytes(), out);
+        }
+    }
     out.extend_from_slice(b",\"version\":\"");
     out.extend_from_slice(entry.protocol().as_bytes());
     out.extend_from_slice(b"\",\"status\":");
@@ -108,6 +119,10 @@ fn put_json_line(entry: &LogEntry, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"peer\":\"");
         put_address(peer, out);
         out.push(b'"');
+    }
+    if let Some(reason) = entry.refused() {
+        put_text(b",\"refused\":", Some(reason.as_bytes()), out);
+        return out.push(b'}');
     }
     put_time(b",\"response_ms\":", entry.until_response(), out);
     put_time(b",\"head_ms\":", entry.until_head(), out);

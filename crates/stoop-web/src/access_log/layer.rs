@@ -32,8 +32,7 @@ use crate::route::mode::Mode;
 /// the proxy's. [`BasicAuth`](crate::BasicAuth) and [`BearerAuth`](crate::BearerAuth) belong after it: what they refuse is
 /// logged too, and the user whom they let in is in the line.
 ///
-/// What the server answers itself has no line, because no handler is called for it: what is malformed, too large or too slow,
-/// and what it sheds. [`Server::observe`](stoop::Server::observe) tells of these.
+/// What a server refuses before a handler is called, middleware does not see: [`LogHandle::observe`] writes its lines.
 ///
 /// What clients sent is escaped as Apache does it. A client that left before it was answered has status 499 in the first
 /// two, as nginx has it; one whose handler panicked has 500, and one whose handler took longer than the router allows 503,
@@ -89,6 +88,7 @@ impl AccessLog {
     /// | `head_ms` | to when the head of the response was written |
     /// | `total_ms` | to when the kernel had all of it, or it was given up |
     /// | `complete`, `cut_short` | whether all was sent, and if not, the word of [`CutShort`](stoop::CutShort) |
+    /// | `refused` | in place of the four before, why the server has refused it without a handler ([`LogHandle::observe`]); `method`, `target` and `host` are `null` there if its head has not come whole |
     pub fn json(writer: impl Write + Send + 'static) -> Self {
         Self::start(LogFormat::Json, QUEUE_BYTES_MAX, Box::new(writer))
     }

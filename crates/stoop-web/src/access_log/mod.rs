@@ -1,7 +1,7 @@
 //! The access log: a line for each exchange, written by a thread of its own.
 //!
 //! `entry` is what is known of an exchange, `format` makes a line of it, `writer` collects lines and writes them,
-//! `layer` is the middleware around it, `clock` formats dates, `digits` writes numbers.
+//! `layer` is the middleware around it, `refused` what no middleware sees, `clock` formats dates, `digits` writes numbers.
 
 mod clock;
 mod digits;
@@ -9,6 +9,7 @@ mod entry;
 mod escape;
 mod format;
 mod layer;
+mod refused;
 mod writer;
 
 pub(crate) use crate::json_text::put_json;

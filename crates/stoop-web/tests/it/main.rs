@@ -2,6 +2,7 @@
 
 mod access_log;
 mod access_log_ends;
+mod access_log_refused;
 mod access_log_writers;
 #[cfg(feature = "json")]
 mod arguments;

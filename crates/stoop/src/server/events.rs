@@ -57,6 +57,8 @@ pub enum ServingEvent<'a> {
         /// How many requests these were: 1, or more of one connection of HTTP/2 that came together, and were all answered
         /// or all not. Reason and answer are the last one's.
         requests: u32,
+        /// Whether a handler was called for the request, as where its content is malformed: middleware has seen it.
+        is_handled: bool,
     },
     /// A client broke the rules of HTTP/2 in a way that ends its connection.
     #[non_exhaustive]

@@ -148,12 +148,20 @@ impl Monitor {
         version: Version,
         violation: Violation,
         answer: Option<StatusCode>,
+        is_handled: bool,
     ) {
         self.count(Counted::Malformed);
         if self.is_heard() {
             let reason = &violation.to_string();
             let (violation, requests) = ((version != Version::HTTP_2).then_some(violation), 1);
-            let event = ServingEvent::Malformed { version, violation, reason, answer, requests };
+            let event = ServingEvent::Malformed {
+                version,
+                violation,
+                reason,
+                answer,
+                requests,
+                is_handled,
+            };
             self.tell(peer, &event);
         }
     }
@@ -166,11 +174,14 @@ impl Monitor {
         fault: Fault,
         answer: Option<StatusCode>,
         requests: u32,
+        is_handled: bool,
     ) {
         self.counters.add(Counted::Malformed, requests.into());
         let (version, violation, reason) = (Version::HTTP_2, None, fault.explain());
-        let event = ServingEvent::Malformed { version, violation, reason, answer, requests };
-        self.tell(peer, &event);
+        self.tell(
+            peer,
+            &ServingEvent::Malformed { version, violation, reason, answer, requests, is_handled },
+        );
     }
 
     /// A connection of HTTP/2 ends by a fault of the client.

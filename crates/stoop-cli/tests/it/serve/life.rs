@@ -19,7 +19,7 @@ fn sigterm_and_sigint_end_it_with_0() {
     }
 }
 
-/// A request whose content is still to come is answered.
+/// A response of which a part is sent is sent to its end.
 #[test]
 fn what_runs_is_finished_before_the_end() {
     let folder = Folder::new(&[("large", &"x".repeat(40 << 20))]);
@@ -74,9 +74,7 @@ fn sighup_reads_the_file_of_options_again() {
     served.until("/f", "one");
     write("directory = 'two'\n");
     served.signal("HUP");
-    told(
-        "read again what is served, and how; where it listens, its workers and --connections-per-address change with the next process",
-    );
+    told("read again what is served, and how; with the next process change: where it listens");
     served.until("/f", "two");
     write("directory = 'three'\n");
     served.signal("HUP");

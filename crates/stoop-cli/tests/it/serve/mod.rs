@@ -4,14 +4,17 @@ mod answers;
 mod clients;
 mod documented;
 mod life;
+mod log;
 mod manager;
 mod refusals;
+mod settings;
+mod signals;
 mod status;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command};
+use std::process::{Child, ChildStderr, ChildStdout, Command};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -38,6 +41,13 @@ impl Folder {
 
     pub(super) fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Makes a named pipe in it.
+    pub(super) fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
     }
 }
 
@@ -86,6 +96,21 @@ impl Served {
         assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
+    /// Its messages.
+    pub(super) fn messages(&mut self) -> Messages {
+        Messages(BufReader::new(self.child.stderr.take().unwrap()))
+    }
+
+    /// Waits for its end, and returns its exit code; fails if it does not come.
+    pub(super) fn ended(&mut self) -> Option<i32> {
+        let mut status = None;
+        crate::stoop::wait_for("the end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
+    }
+
     /// Waits until `line` begins a line of its standard output, and returns that one.
     pub(super) fn line(&mut self, begin: &str) -> String {
         loop {
@@ -106,6 +131,25 @@ impl Served {
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("{path} is not answered {content:?}");
+    }
+}
+
+/// What a server says on standard error.
+pub(super) struct Messages(BufReader<ChildStderr>);
+
+impl Messages {
+    /// The next one, without the program's name.
+    pub(super) fn next(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.0.read_line(&mut line).unwrap() > 0, "it says no more");
+        line.trim_end().trim_start_matches("stoop: ").to_owned()
+    }
+
+    /// The rest, once all processes that may write there have ended.
+    pub(super) fn rest(mut self) -> String {
+        let mut rest = String::new();
+        self.0.read_to_string(&mut rest).unwrap();
+        rest
     }
 }
 

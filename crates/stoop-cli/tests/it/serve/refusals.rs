@@ -1,5 +1,8 @@
 //! What keeps it from serving: each with its exit code, and what to do.
 
+use std::io::{Read, Write};
+use std::process::Stdio;
+
 use super::{Folder, command};
 use crate::stoop::{CommandResult, run, stoop};
 
@@ -20,6 +23,10 @@ fn what_is_wrong_on_the_command_line_ends_with_2() {
         ("-l https://127.0.0.1:0", "https://127.0.0.1:0: needs a certificate: --tls CERT KEY"),
         ("--port 9000", "write '-l 9000', or '-l 0.0.0.0:9000'"),
         ("-p 9000", "write '-l 9000'"),
+        ("9000", "did you mean '-l 9000'?"),
+        ("0.0.0.0:80", "did you mean '-l 0.0.0.0:80'?"),
+        ("photos", "one directory is served"),
+        ("--listing=yes", "--listing[=<true|false>]"),
     ] {
         let result = refused(options);
         assert_eq!(result.code, Some(2), "{options}: {result:?}");
@@ -88,4 +95,29 @@ fn a_hash_is_made_of_a_password() {
     }
     let long = run(stoop("serve --auth-new ada"), "x".repeat(73));
     assert_eq!(long.code, Some(2));
+}
+
+/// At a terminal, by util-linux' `script`.
+#[test]
+fn a_password_is_asked_for_at_a_terminal_and_not_shown() {
+    let binary = env!("CARGO_BIN_EXE_stoop");
+    let mut script = std::process::Command::new("script");
+    script.args(["-qec", &format!("'{binary}' serve --auth-new ada"), "/dev/null"]);
+    script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = script.spawn() else {
+        return crate::stoop::skip("serve::refusals::a_password_at_a_terminal", "needs script");
+    };
+    let mut output = child.stdout.take().unwrap();
+    let mut said = Vec::new();
+    let asks = "the password of ada, which is not shown: ";
+    while !said.ends_with(asks.as_bytes()) {
+        let mut byte = [0];
+        output.read_exact(&mut byte).unwrap();
+        said.push(byte[0]);
+    }
+    child.stdin.as_ref().unwrap().write_all(b"open sesame\n").unwrap();
+    output.read_to_end(&mut said).unwrap();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(child.wait().unwrap().success(), "{said}");
+    assert!(said.contains("ada:$2b$10$") && !said.contains("sesame"), "{said}");
 }

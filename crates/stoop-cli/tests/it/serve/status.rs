@@ -154,7 +154,7 @@ fn a_file_of_options_says_who_is_shown_the_status() {
 fn completions_and_help_know_the_status() {
     let script = run(stoop("completions bash"), "");
     let script = String::from_utf8_lossy(&script.stdout).into_owned();
-    assert!(script.contains("--status") && script.contains("\"local all\""));
+    assert!(script.contains("--status") && script.contains("\"local all none\""));
     let help = run(stoop("serve --help"), "");
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
     for part in ["--status[=<WHO>]", "/_stoop/status", "/_stoop/metrics"] {

@@ -154,7 +154,7 @@ impl Connection {
     ) -> FrameResult {
         self.count_reset(now)?;
         self.queue_response(id, status);
-        self.note_refused(fault, Some(status));
+        self.note_refused(fault, Some(status), false);
         if !end {
             // §8.1: the rest of the request is not needed.
             self.put_reset(id, ErrorCode::NO_ERROR);

@@ -96,7 +96,7 @@ impl Connection {
             None => self.put_reset(id, fault.code()),
         }
         if is_server {
-            self.note_refused(fault, answer);
+            self.note_refused(fault, answer, true);
         }
         self.forget(key);
         Ok(Some(Event::Reset { key, reason: ResetReason::Fault(fault) }))
@@ -106,7 +106,7 @@ impl Connection {
     pub(super) fn refuse(&mut self, now: Instant, id: u32, fault: Fault) -> FrameResult {
         self.count_reset(now)?;
         self.put_reset(id, fault.code());
-        self.note_refused(fault, None);
+        self.note_refused(fault, None, false);
         Ok(None)
     }
 

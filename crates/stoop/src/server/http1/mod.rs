@@ -64,6 +64,8 @@ pub(in crate::server) struct Http1Driver<H: Handler> {
     sweeps_again: bool,
     /// What the client did wrong, to be answered once what came before it is.
     violation: Option<Violation>,
+    /// It was in content that a handler was to read.
+    is_violation_handled: bool,
     /// The client has said that it will send no more.
     at_end: bool,
     registration: Registration,
@@ -89,6 +91,7 @@ impl<H: Handler> Http1Driver<H> {
             turn: Turn::default(),
             sweeps_again: false,
             violation: None,
+            is_violation_handled: false,
             at_end: false,
             registration,
             facts,

@@ -234,12 +234,12 @@ impl<H: Handler> Http1Driver<H> {
         if self.exchanges.is_empty() {
             // The response is out already: no handler wanted this content.
             self.begin_close(CloseReason::Violation, true);
-            self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, None);
+            self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, None, true);
         } else if self.stop_reader(error, dropped, cx) {
             self.abort(CutShort::Client);
-            self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, None);
+            self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, None, true);
         } else {
-            self.violation = Some(violation);
+            (self.violation, self.is_violation_handled) = (Some(violation), true);
         }
     }
 

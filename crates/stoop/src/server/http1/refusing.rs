@@ -42,7 +42,8 @@ impl<H: Handler> Http1Driver<H> {
         let (date, answer) = (date::now(), violation.answer());
         self.begin_close(CloseReason::Violation, true);
         self.machine.refuse(violation, Some(&date), &mut OutputSink(&mut self.wire.out));
-        self.core.monitor.violated(self.peer(), Version::HTTP_11, violation, answer);
+        let (peer, is_handled) = (self.peer(), self.is_violation_handled);
+        self.core.monitor.violated(peer, Version::HTTP_11, violation, answer, is_handled);
         if let Some(status) = answer {
             self.core.monitor.count_response(status);
         }

@@ -83,9 +83,9 @@ impl<H: Handler> ServerDriver<H> {
     /// Tells of requests that were refused, and counts their answers.
     #[cold]
     fn tell_refused(&self, refused: h2::RefusedRequests) {
-        let h2::RefusedRequests { fault, answer, requests } = refused;
+        let h2::RefusedRequests { fault, answer, has_begun, requests } = refused;
         let monitor = &self.role.core.monitor;
-        monitor.malformed(self.wire.io.peer().inet(), fault, answer, requests);
+        monitor.malformed(self.wire.io.peer().inet(), fault, answer, requests, has_begun);
         if let Some(status) = answer {
             (0..requests).for_each(|_| monitor.count_response(status));
         }

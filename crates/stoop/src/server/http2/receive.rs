@@ -1,6 +1,6 @@
 //! Receiving: events become handler calls, and content goes to their request bodies.
 
-use std::task::Context;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Method, StatusCode, Version};
@@ -38,7 +38,7 @@ impl<H: Handler> ServerDriver<H> {
             Err(violation) => {
                 let (status, peer) = (StatusCode::EXPECTATION_FAILED, self.wire.io.peer().inet());
                 let monitor = &self.role.core.monitor;
-                monitor.violated(peer, Version::HTTP_2, violation, Some(status));
+                monitor.violated(peer, Version::HTTP_2, violation, Some(status), false);
                 let response = Response::refusal(status, format!("{status}: {violation}\n"));
                 return self.respond(key, None, response);
             }
@@ -151,23 +151,35 @@ impl<H: Handler> ServerDriver<H> {
         }
     }
 
-    /// A stream is over before its end: the reader of its content is told, and its handler dropped.
+    /// A stream is over before its end: the reader of its content is told, and its handler dropped; after a fault it is
+    /// polled once more, as over HTTP/1.
     pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
         let Some(mut exchange) = self.take_exchange(key) else { return };
         // The machine has answered it, as no response had begun.
         let is_answered = matches!(exchange.response, StreamResponse::Running(_))
             && matches!(reason, h2::ResetReason::Fault(h2::Fault::BodyTooLarge));
         let answer = is_answered.then_some(StatusCode::PAYLOAD_TOO_LARGE);
+        let dropped = DroppedHandler::new(CutShort::Client, answer);
         let waker = self.exchanges.waker(key.index());
+        let mut cx = Context::from_waker(&waker);
         if let Some(content) = exchange.content.take() {
             let error = match reason {
                 h2::ResetReason::Fault(fault) => Error::fault(fault, Phase::Receive),
                 _ => Error::new(ErrorKind::ClosedEarly, Phase::Receive)
                     .with_detail("the client reset the stream"),
             };
-            content.end(Err(error), None, &Context::from_waker(&waker));
+            content.end(Err(error), None, &cx);
         }
-        self.detach(exchange, DroppedHandler::new(CutShort::Client, answer));
+        // So that it can clean up. What it answers to that is not asked any more.
+        if let (h2::ResetReason::Fault(_), StreamResponse::Running(slot)) =
+            (reason, &mut exchange.response)
+            && let Poll::Ready(response) = poll_handler::<H>(slot, None, &mut cx)
+        {
+            dropped.in_scope(|| drop(response));
+            let StreamResponse::Running(slot) = exchange.response else { return };
+            return self.role.core.futures.drop_for(slot, dropped);
+        }
+        self.detach(exchange, dropped);
     }
 
     /// This exchange is over before its end: its handler is dropped, or runs on by itself, or its response is cut short.

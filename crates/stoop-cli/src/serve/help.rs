@@ -1,0 +1,62 @@
+//! What `stoop serve --help` says behind the options.
+
+/// Paragraphs are one line each, which are wrapped where the terminal ends.
+pub(super) const AFTER_OPTIONS: &str = "\
+Examples:
+  stoop serve public                             # http://127.0.0.1:8080/
+  stoop serve public --listing -l 0.0.0.0:8000   # for all of the network
+  stoop serve dist --spa --compress              # an application with routes
+  stoop serve public --tls-self-signed -l 8443   # https://127.0.0.1:8443/
+  stoop serve public --tls cert.pem key.pem -l 'https://[::]:443'
+  stoop serve public --auth-new ada < password.txt
+  stoop serve --config serve.toml --check
+
+Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
+over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
+is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Sockets of systemd (LISTEN_FDS) are served too, and \
+take the place of the default.
+
+Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
+name.zst, name.gz beside name). Names that begin with a dot are not served, but for .well-known. \
+Symbolic links are followed within the directory. A path that ends in a slash is answered by \
+index.html in it, or by a listing where --listing allows it, and else by 404.
+
+Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
+it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
+browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
+
+Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed. Behind a proxy, which has all clients at one address, use '--connections-per-address 0'.
+
+Pages of other origins: with --cors they read all answers, their ETag, Content-Range and the like too, and \
+may ask for ranges and with conditions. With --auth they may send Authorization; a browser adds no password that it \
+knows, so that a page needs one of its own.
+
+Access log: what was refused before it was a request, such as one that is malformed or too slow, has a line too. A \
+file that is a named pipe needs its reader first. --quiet leaves standard output to the log.
+
+Status: with --status it is shown to what comes from a loopback address and has no field of a \
+proxy's (Forwarded, Via, X-Forwarded-For and their like), and for others there is no such path. A \
+proxy on this machine that sends neither these nor the Host that it was asked for hides that its \
+clients are elsewhere: have it refuse /_stoop, or use --auth, which holds for the status too.
+
+A file given by --config has the long names of the options, and lists where they can be given \
+several times:
+  directory = \"public\"
+  listen = [\"https://[::]:443\", \"http://[::]:80\"]
+  tls = [\"cert.pem\", \"key.pem\"]
+  compress = true
+Relative paths in it begin at its own directory, those of unix:PATH too. Options of the command line come before it; \
+--listing=false and its like, --status=none and '--access-log none' undo what it switches on.
+
+Signals:
+  SIGTERM, SIGINT: no new connections; requests that run have 30 s to end. A second one ends at \
+once.
+  SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
+What is wrong then changes nothing. Where it listens, whether it speaks TLS there, its threads and \
+the limit of an address stay.
+  SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
+and ends as on SIGTERM once that one serves: no connection is refused meanwhile. If it does not serve within 60 s, \
+nothing changes.
+
+Exit codes: 0 ended by a signal; 2 the command line or the file of --config is wrong; 3 it could \
+not listen, or read or write a file.";

@@ -1,0 +1,54 @@
+//! The places where the process listens: those that were asked for, with the sockets that it was given for them.
+
+use stoop::Binding;
+
+use super::args::Settings;
+use super::hand_over::{Handed, MANAGER};
+use super::{manager, places};
+use crate::failure::CommandFailure;
+
+/// Where to listen.
+#[derive(Default)]
+pub(super) struct Listening {
+    /// What each place is called when its sockets are handed over.
+    pub(super) names: Vec<String>,
+    /// One for each name, and one at least.
+    pub(super) bindings: Vec<Binding>,
+    /// The sockets that the server may have: those that it was given, and one for each worker.
+    pub(super) sockets_max: usize,
+}
+
+/// What was asked for, with the sockets that were handed over, and those of the service manager. Without any the default.
+///
+/// # Errors
+/// If a place is none, or a socket is not there.
+pub(super) fn listening(
+    settings: &Settings,
+    handed: &mut Handed,
+) -> Result<Listening, CommandFailure> {
+    let workers = settings.workers();
+    let mut listening = Listening::default();
+    let managed = manager::sockets()?.into_iter().map(|socket| vec![socket]);
+    let inherited = std::iter::from_fn(|| handed.sockets(MANAGER));
+    for sockets in managed.chain(inherited) {
+        listening.sockets_max += sockets.len().max(workers);
+        listening.names.push(MANAGER.to_owned());
+        listening.bindings.push(places::with_sockets(MANAGER, sockets)?);
+    }
+    let default = [places::DEFAULT.to_owned()];
+    let asked = match &*settings.listen {
+        [] if listening.names.is_empty() => &default[..],
+        asked => asked,
+    };
+    for typed in asked {
+        let name = places::name(typed)?;
+        let sockets = handed.sockets(&name);
+        listening.sockets_max += sockets.as_ref().map_or(0, Vec::len).max(workers);
+        listening.names.push(name);
+        listening.bindings.push(match sockets {
+            Some(sockets) => places::with_sockets(typed, sockets)?,
+            None => places::binding(typed)?,
+        });
+    }
+    Ok(listening)
+}

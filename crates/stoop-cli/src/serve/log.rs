@@ -1,0 +1,215 @@
+//! The access log: where it goes, how it is opened anew, and its end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+use stoop::ServingEvent;
+use stoop_web::{AccessLog, LogHandle};
+
+use super::args::{LogFormat, Settings};
+use crate::failure::CommandFailure;
+use crate::{stderr, streams};
+
+/// How long the log may take to write its last lines.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The access log of now, if there is one.
+#[derive(Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Current>>);
+
+#[derive(Default)]
+struct Current {
+    written: Option<WrittenLog>,
+    /// Which one it is: another one counts its losses anew.
+    number: u64,
+}
+
+#[derive(Clone)]
+struct WrittenLog {
+    log: AccessLog,
+    format: LogFormat,
+    /// Standard output without one.
+    path: Option<PathBuf>,
+    file: LogFile,
+}
+
+/// The log as settings ask for it: opened, and not in its place yet.
+#[derive(Default)]
+pub(super) struct NextLog {
+    written: Option<WrittenLog>,
+    /// The file that was opened anew, for the log that there is.
+    reopened: Option<File>,
+}
+
+impl Log {
+    /// Opens what the settings ask for. Of the same format and file it is the log that there is, so that requests that
+    /// run will have their lines in the file that is opened now.
+    ///
+    /// # Errors
+    /// [`CommandFailure::Io`] if it cannot be opened; then nothing has changed.
+    pub(super) fn open(&self, settings: &Settings) -> Result<NextLog, CommandFailure> {
+        let Some(format) = settings.log_format() else { return Ok(NextLog::default()) };
+        let path = settings.access_log_file.clone();
+        let file = match &path {
+            Some(path) => append_to(path)?,
+            None => standard_output()?,
+        };
+        let is_same = |log: &WrittenLog| log.format == format && log.path == path;
+        if let Some(log) = self.current().written.clone().filter(is_same) {
+            return Ok(NextLog { written: Some(log), reopened: Some(file) });
+        }
+        let file = LogFile::new(file);
+        let log = match format {
+            LogFormat::Common => AccessLog::common(file.clone()),
+            LogFormat::Combined => AccessLog::combined(file.clone()),
+            LogFormat::Json => AccessLog::json(file.clone()),
+            LogFormat::None => return Ok(NextLog::default()),
+        };
+        Ok(NextLog { written: Some(WrittenLog { log, format, path, file }), reopened: None })
+    }
+
+    /// Puts an opened log in its place.
+    pub(super) fn put(&self, next: NextLog) {
+        let old = match (next.written, next.reopened) {
+            (Some(log), Some(file)) => return log.file.replace(file),
+            (written, _) => {
+                let mut current = self.current();
+                current.number += 1;
+                std::mem::replace(&mut current.written, written)
+            }
+        };
+        drop(old);
+    }
+
+    /// The log of now and its number, if there is one.
+    pub(super) fn handle(&self) -> Option<(u64, LogHandle)> {
+        let current = self.current();
+        Some((current.number, current.written.as_ref()?.log.handle()))
+    }
+
+    /// Writes a line of what the server has answered by itself.
+    pub(super) fn observe(&self, peer: Option<SocketAddr>, event: &ServingEvent<'_>) {
+        if matches!(event, ServingEvent::Accepted { .. } | ServingEvent::Closed { .. }) {
+            return;
+        }
+        if let Some((_, log)) = self.handle() {
+            log.observe(peer, event);
+        }
+    }
+
+    /// Writes what is queued, unless its writer stands still.
+    pub(super) fn end(&self) {
+        let Some((_, log)) = self.handle() else { return };
+        let (told, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            log.flush();
+            // It is too late if there is no receiver.
+            let _ = told.send(());
+        });
+        if ended.recv_timeout(PATIENCE).is_err() {
+            stderr::message("the access log takes no more lines: the last ones are lost");
+        }
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl NextLog {
+    /// The middleware that logs.
+    pub(super) fn layer(&self) -> Option<AccessLog> {
+        Some(self.written.as_ref()?.log.clone())
+    }
+}
+
+/// A file that another may take the place of, between two writes. The old one is closed at once, or once the write that
+/// runs has ended.
+#[derive(Clone)]
+struct LogFile(Arc<Mutex<Arc<File>>>);
+
+impl LogFile {
+    fn new(file: File) -> Self {
+        Self(Arc::new(Mutex::new(Arc::new(file))))
+    }
+
+    fn replace(&self, file: File) {
+        *self.file() = Arc::new(file);
+    }
+
+    fn file(&self) -> MutexGuard<'_, Arc<File>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let file = self.file().clone();
+        (&*file).write(bytes)
+    }
+
+    /// Whole lines go to one file.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = self.file().clone();
+        (&*file).write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn standard_output() -> Result<File, CommandFailure> {
+    streams::check_output()?;
+    streams::output().map_err(|error| CommandFailure::io(streams::CANNOT_WRITE, &error))
+}
+
+/// A file to write at its end. A pipe has to have its reader already, which would be waited for otherwise.
+fn append_to(path: &Path) -> Result<File, CommandFailure> {
+    let what = format!("cannot open {}", path.display());
+    let mut options = OpenOptions::new();
+    options.create(true).append(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path).map_err(|error| {
+        let is_pipe = || path.metadata().is_ok_and(|found| found.file_type().is_fifo());
+        match error.raw_os_error() {
+            Some(number) if number == Errno::NXIO.raw_os_error() && is_pipe() => {
+                CommandFailure::Io(format!(
+                    "{what}: it is a pipe without a reader: start that first"
+                ))
+            }
+            _ => CommandFailure::io(&what, &error),
+        }
+    })?;
+    // The thread of the log may wait where there is a reader, and loses nothing by it.
+    let blocks = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags - OFlags::NONBLOCK));
+    blocks.map_err(|error| CommandFailure::io(&what, &error.into()))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_is_closed_at_once_and_gets_no_more() {
+        let folder = std::env::temp_dir().join(format!("stoop-log-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (old, new) = (folder.join("old"), folder.join("new"));
+        let mut written = LogFile::new(append_to(&old).unwrap());
+        written.write_all(b"one\n").unwrap();
+        let held = Arc::downgrade(&written.file());
+        written.replace(append_to(&new).unwrap());
+        assert!(held.upgrade().is_none());
+        written.write_all(b"two\n").unwrap();
+        let read = (std::fs::read(&old).unwrap(), std::fs::read(&new).unwrap());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(read, (b"one\n".to_vec(), b"two\n".to_vec()));
+    }
+}

@@ -1,0 +1,127 @@
+//! The access log: opened anew, written to pipes, and what has a line in it.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Folder, Served, command};
+use crate::stoop::run;
+
+const READ_AGAIN: &str = "read again what is served, and how";
+
+fn with_log(folder: &Folder, path: &Path, options: &str) -> Served {
+    Served::start(folder, &format!("--access-log-file {} {options}", path.display()))
+}
+
+/// The beginning of a response.
+fn status(stream: &mut TcpStream) -> String {
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).unwrap();
+    String::from_utf8_lossy(&head).into_owned()
+}
+
+/// logrotate may compress the old file at once.
+#[test]
+fn after_sighup_the_line_of_a_request_that_runs_is_in_the_new_file() {
+    let folder = Folder::new(&[("large", &"x".repeat(40 << 20)), ("f", "content")]);
+    let (log, old) = (folder.path().join("access.log"), folder.path().join("access.log.1"));
+    let mut served = with_log(&folder, &log, "--workers 1");
+    let mut messages = served.messages();
+    served.get("/f", "");
+    crate::stoop::wait_for("a line", || std::fs::read_to_string(&log).unwrap().contains("/f "));
+    let mut stream = TcpStream::connect(&served.authority).unwrap();
+    stream.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    assert_eq!(status(&mut stream), "HTTP/1.1 200");
+    std::fs::rename(&log, &old).unwrap();
+    served.signal("HUP");
+    assert_eq!(messages.next(), READ_AGAIN);
+    served.signal("TERM");
+    std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+    assert_eq!(served.ended(), Some(0));
+    let [old, new] = [old, log].map(|path| std::fs::read_to_string(path).unwrap());
+    assert!(old.contains("/f ") && !old.contains("/large "), "{old}");
+    assert!(new.contains("\"GET /large HTTP/1.1\" 200 41943040\n"), "{new}");
+}
+
+#[test]
+fn a_pipe_without_a_reader_is_told_at_the_start_and_at_sighup_and_holds_nothing_up() {
+    let folder = Folder::new(&[("f", "content")]);
+    let pipe = folder.pipe("pipe");
+    let option = format!("--access-log-file {}", pipe.display());
+    let why =
+        format!("cannot open {}: it is a pipe without a reader: start that first", pipe.display());
+    for more in ["", " --check"] {
+        let refused = run(command(&folder, &format!("{option}{more}")), "");
+        assert_eq!((refused.code, refused.stderr.trim_end()), (Some(3), &*format!("stoop: {why}")));
+    }
+    // O_NONBLOCK, without which it would wait for the writer.
+    let reader = OpenOptions::new().read(true).custom_flags(nonblock()).open(&pipe).unwrap();
+    let mut served = with_log(&folder, &pipe, "");
+    let mut messages = served.messages();
+    served.get("/f", "");
+    let (mut line, mut piece) = (Vec::new(), [0; 1024]);
+    crate::stoop::wait_for("a line", || {
+        // Where nothing is there yet it is an error.
+        let read = (&reader).read(&mut piece).unwrap_or(0);
+        line.extend_from_slice(&piece[..read]);
+        line.ends_with(b"\n")
+    });
+    let line = String::from_utf8(line).unwrap();
+    assert!(line.contains("\"GET /f HTTP/1.1\" 200 7"), "{line}");
+    drop(reader);
+    served.signal("HUP");
+    assert_eq!(messages.next(), format!("{why}; everything stays as it was"));
+    served.signal("TERM");
+    assert_eq!(served.ended(), Some(0));
+}
+
+/// O_NONBLOCK, which the standard library has no name for.
+fn nonblock() -> i32 {
+    if cfg!(target_os = "linux") { 0o4000 } else { 4 }
+}
+
+/// What no handler is called for: malformed, too large, and one connection too many.
+#[test]
+fn what_the_server_refuses_has_a_line() {
+    let folder = Folder::new(&[("f", "content")]);
+    let large = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(1 << 20));
+    for (format, options, request, code, expected) in [
+        ("common", "", "GET / HTTP/1.1\r\n\r\n", "400", "] \"-\" 400 -\n"),
+        ("combined", "", &large, "431", "] \"-\" 431 - \"-\" \"-\"\n"),
+        (
+            "json",
+            "",
+            "POST /f HTTP/1.1\r\nhost: a\r\ntransfer-encoding: x\r\n\r\n",
+            "501",
+            "\"method\":null,\"target\":null,\"host\":null,\"version\":\"HTTP/1.1\",\"status\":501,\"bytes\":0,\"peer\":\"127.0.0.1:",
+        ),
+        (
+            "json",
+            "--connections-per-address 1",
+            "",
+            "429",
+            ",\"refused\":\"the address has as many connections as it may have\"}\n",
+        ),
+    ] {
+        let mut served = Served::start(&folder, &format!("--access-log {format} {options}"));
+        // Where one address has one connection, this one has it.
+        let mut held = TcpStream::connect(&served.authority).unwrap();
+        held.write_all(b"GET /f HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        assert_eq!(status(&mut held), "HTTP/1.1 200");
+        let mut stream = TcpStream::connect(&served.authority).unwrap();
+        // It may be refused before all of it is sent.
+        let _ = stream.write_all(request.as_bytes());
+        assert_eq!(status(&mut stream), format!("HTTP/1.1 {code}"));
+        drop((held, stream));
+        served.signal("TERM");
+        let mut lines = String::new();
+        served.output.read_to_string(&mut lines).unwrap();
+        assert!(lines.contains(expected), "{format}: {lines}");
+        let is_entry = |line: &&str| line.starts_with(['1', '{']);
+        assert_eq!(lines.lines().filter(is_entry).count(), 2, "{lines}");
+    }
+}
