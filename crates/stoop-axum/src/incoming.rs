@@ -42,8 +42,23 @@ use crate::listen::Listen;
 /// # }
 /// ```
 ///
-/// There is no `io()`: the socket is the server's. What else is known of the connection is its
-/// [`connection`](Self::connection). The lifetime is there for axum's sake; it borrows nothing.
+/// The lifetime is there for axum's sake; it borrows nothing.
+///
+/// # No `io()`
+///
+/// axum lends a make-service the stream of its listener before HTTP is spoken on it. Here a make-service is called when a
+/// request has come, and by then the stream is its connection's: that reads and writes it, speaks TLS on it, may have it on
+/// another core, and over HTTP/2 serves other requests at the same time. To read or write it beside that would break
+/// HTTP. What `io()` is mostly asked for is elsewhere:
+///
+/// | of axum's `io()` | here |
+/// |---|---|
+/// | `peer_addr()` | [`remote_addr`](Self::remote_addr) |
+/// | the session of TLS, of a listener with TLS | [`connection`](Self::connection), which has it with the feature `tls` of `stoop` |
+/// | the certificate of a client | the extension `stoop::tls::PeerCertificate` of the request |
+/// | `set_nodelay(true)` | always set |
+/// | `local_addr()` | [`Serve::local_addr`](crate::Serve::local_addr); a make-service for each place |
+/// | `peer_cred()` of a Unix socket | no counterpart: let the permissions of its path say who may connect |
 pub struct IncomingStream<'a, L: Listen = Binding> {
     connection: Option<ConnectionInfo>,
     remote_addr: L::Addr,
@@ -81,44 +96,27 @@ impl<L: Listen<Addr = SocketAddr>> Connected<IncomingStream<'_, L>> for SocketAd
     }
 }
 
-impl<L: Listen> Service<IncomingStream<'_, L>> for Router {
-    type Response = Self;
-    type Error = Infallible;
-    type Future = Ready<Result<Self, Infallible>>;
+/// Applications that axum serves as they are: each makes itself.
+macro_rules! makes_itself {
+    ($($app:ty $(, $parameters:ident $(: $bound:ident)?)*;)*) => {$(
+        impl<L: Listen $(, $parameters $(: $bound)?)*> Service<IncomingStream<'_, L>> for $app {
+            type Response = Self;
+            type Error = Infallible;
+            type Future = Ready<Result<Self, Infallible>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
+            fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+                Poll::Ready(Ok(()))
+            }
 
-    fn call(&mut self, _: IncomingStream<'_, L>) -> Self::Future {
-        ready(Ok(self.clone()))
-    }
+            fn call(&mut self, _: IncomingStream<'_, L>) -> Self::Future {
+                ready(Ok(self.clone()))
+            }
+        }
+    )*};
 }
 
-impl<L: Listen> Service<IncomingStream<'_, L>> for MethodRouter {
-    type Response = Self;
-    type Error = Infallible;
-    type Future = Ready<Result<Self, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: IncomingStream<'_, L>) -> Self::Future {
-        ready(Ok(self.clone()))
-    }
-}
-
-impl<L: Listen, H: Clone, T, S: Clone> Service<IncomingStream<'_, L>> for HandlerService<H, T, S> {
-    type Response = Self;
-    type Error = Infallible;
-    type Future = Ready<Result<Self, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: IncomingStream<'_, L>) -> Self::Future {
-        ready(Ok(self.clone()))
-    }
+makes_itself! {
+    Router;
+    MethodRouter;
+    HandlerService<H, T, S>, H: Clone, T, S: Clone;
 }

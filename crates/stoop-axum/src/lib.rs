@@ -60,8 +60,8 @@
 //!   cut off.
 //! - A handler that panics is answered 500, where hyper breaks off the connection.
 //! - A graceful shutdown ends at the latest after its [`grace`](Serve::grace), also if streams have no end. Handlers learn of
-//!   it by what the application keeps in its state: [`Server::draining`](stoop::Server::draining), or with [`serve`] the
-//!   signal itself.
+//!   it by the extractor [`Draining`]; middleware and services of tower by
+//!   [`ConnectionInfo::draining`](stoop::ConnectionInfo::draining).
 //! - 103 (Early Hints) is sent by the extension [`InterimSender`](stoop::InterimSender), where
 //!   [`interim_responses_max`](stoop::ServerLimits::interim_responses_max) allows it.
 //!
@@ -76,6 +76,7 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+mod draining;
 mod incoming;
 mod listen;
 mod make_service;
@@ -86,6 +87,7 @@ mod upgrade_io;
 #[cfg(feature = "websocket")]
 mod websocket;
 
+pub use draining::Draining;
 pub use incoming::IncomingStream;
 pub use listen::Listen;
 pub use make_service::{MakeFuture, MakeService, make_handler};

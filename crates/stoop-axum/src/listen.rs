@@ -31,7 +31,9 @@ pub trait Listen: Send + 'static {
     ///
     /// # Errors
     /// Those of the system, and [`io::ErrorKind::NotConnected`] of a place that nothing listens in yet.
-    fn local_addr(&self) -> io::Result<Self::Addr>;
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        Err(not_listening())
+    }
 
     /// The client's address on a connection; there is no connection where a
     /// [`Client`](stoop::ClientBuilder::handler) calls the application.
@@ -44,53 +46,33 @@ impl Listen for Binding {
     fn into_binding(self) -> Result<Binding, stoop::Error> {
         Ok(self)
     }
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Err(not_listening())
-    }
     fn remote_addr(connection: Option<&ConnectionInfo>) -> SocketAddr {
         inet(connection)
     }
 }
 
-/// The notation of a place, as [`Binding`] reads it.
-impl Listen for &'static str {
-    type Addr = SocketAddr;
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Err(not_listening())
-    }
-    fn remote_addr(connection: Option<&ConnectionInfo>) -> SocketAddr {
-        inet(connection)
-    }
+/// What names a place.
+macro_rules! places {
+    ($($(#[$doc:meta])* $place:ty;)*) => {$(
+        $(#[$doc])*
+        impl Listen for $place {
+            type Addr = SocketAddr;
+            fn into_binding(self) -> Result<Binding, stoop::Error> {
+                Binding::new(self)
+            }
+            fn remote_addr(connection: Option<&ConnectionInfo>) -> SocketAddr {
+                inet(connection)
+            }
+        }
+    )*};
 }
 
-/// The notation of a place, as [`Binding`] reads it.
-impl Listen for String {
-    type Addr = SocketAddr;
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        Err(not_listening())
-    }
-    fn remote_addr(connection: Option<&ConnectionInfo>) -> SocketAddr {
-        inet(connection)
-    }
-}
-
-impl Listen for SocketAddr {
-    type Addr = Self;
-    fn into_binding(self) -> Result<Binding, stoop::Error> {
-        Binding::new(self)
-    }
-    fn local_addr(&self) -> io::Result<Self> {
-        Err(not_listening())
-    }
-    fn remote_addr(connection: Option<&ConnectionInfo>) -> Self {
-        inet(connection)
-    }
+places! {
+    /// The notation of a place, as [`Binding`] reads it.
+    &'static str;
+    /// The notation of a place, as [`Binding`] reads it.
+    String;
+    SocketAddr;
 }
 
 impl Listen for std::net::TcpListener {

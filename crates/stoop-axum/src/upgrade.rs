@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use http::{Method, StatusCode, header};
+use http::{Method, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1::{Builder, UpgradeableConnection};
 use hyper::upgrade::OnUpgrade;
@@ -36,10 +36,11 @@ pub(crate) struct Offer {
 }
 
 /// Notes with a request that asks to switch protocols how its server tells of its end: for what it switches to, and
-/// for [`offer`]. It asks by Upgrade (RFC 9110 §7.8), by CONNECT (RFC 9110 §9.3.6), or by an extended CONNECT over
-/// HTTP/2 (RFC 8441 §4).
+/// for [`offer`]. It asks by Upgrade, which means nothing in HTTP/1.0 (RFC 9110 §7.8), by CONNECT (RFC 9110 §9.3.6), or by an
+/// extended CONNECT over HTTP/2 (RFC 8441 §4).
 pub(crate) fn note(request: &mut stoop::Request) {
-    if request.field("upgrade").is_some() || *request.method() == Method::CONNECT {
+    let upgrades = request.field("upgrade").is_some() && request.version() >= Version::HTTP_11;
+    if upgrades || *request.method() == Method::CONNECT {
         let draining = request.draining();
         request.extensions_mut().insert(draining);
     }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use stoop::rt::UpgradedStream;
-use stoop::{Body, ConnectProtocol, Draining};
+use stoop::{Body, ConnectProtocol, ConnectionInfo, Draining};
 use stoop_websocket::{
     Deflate, Limits, Origins, PendingWebSocket, Refusal, ServerHandshake, WebSocket,
 };
@@ -149,6 +149,9 @@ fn extract(parts: &Parts) -> Result<WebSocketUpgrade, WebSocketRejection> {
     *request.headers_mut() = parts.headers.clone();
     if let Some(protocol) = parts.extensions.get::<ConnectProtocol>() {
         request.extensions_mut().insert(protocol.clone());
+    }
+    if let Some(connection) = parts.extensions.get::<ConnectionInfo>() {
+        request.extensions_mut().insert(*connection);
     }
     let draining = parts.extensions.get::<Draining>();
     if let Some(draining) = draining {

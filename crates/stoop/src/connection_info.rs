@@ -8,7 +8,7 @@ use stoop_io::PeerAddress;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::{PeerCertificate, TlsSession};
 
-use crate::drain::DrainState;
+use crate::drain::{DrainNumber, DrainState, Draining};
 
 /// Bytes of HTTP that a connection has carried in all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub struct ConnectionInfo {
     pub(crate) version: Version,
     pub(crate) is_reused: bool,
     pub(crate) carried: CarriedBytes,
+    /// The server that it is one of.
+    pub(crate) drain: Option<DrainNumber>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
 }
@@ -97,6 +99,13 @@ impl ConnectionInfo {
     /// [`Body::wire_bytes`](crate::Body::wire_bytes) tells where it is decoded.
     pub fn bytes_received(&self) -> u64 {
         self.carried.received
+    }
+
+    /// A future that is done once the server drains whose connection it is, as
+    /// [`Request::draining`](crate::Request::draining): for what has no request of ours, such as a service of tower, whose
+    /// requests have this as an extension. That of a client's connection never ends.
+    pub fn draining(&self) -> Draining {
+        Draining::new(self.drain.map(DrainState::of))
     }
 
     /// Whether the connection is over TLS; without the features `tls` and `tls-ring` none is. A proxy in front of a server may

@@ -1,15 +1,28 @@
 //! What handlers can learn of the end of their server, and how they hold it up: [`Draining`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::num::NonZeroU64;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
+
+/// The servers that have a number, as long as they live.
+static NUMBERED: Mutex<BTreeMap<DrainNumber, Weak<DrainState>>> = Mutex::new(BTreeMap::new());
+
+/// The number that was given last.
+static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// By which the state of a server is found again: for values that are copied, and hold on to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DrainNumber(NonZeroU64);
 
 /// How far a server is from its end, for those that ask.
 #[derive(Default)]
 pub(crate) struct DrainState {
+    number: OnceLock<DrainNumber>,
     stage: AtomicU8,
     /// Handles that hold the drain up.
     holds: AtomicUsize,
@@ -29,6 +42,27 @@ const ANNOUNCED: u8 = 1;
 const BEGUN: u8 = 2;
 
 impl DrainState {
+    /// Its number, which it gets when it is first asked for.
+    #[inline]
+    pub(crate) fn number(self: &Arc<Self>) -> DrainNumber {
+        *self.number.get_or_init(|| {
+            let last = LAST_NUMBER.fetch_add(1, Ordering::Relaxed);
+            let number = DrainNumber(NonZeroU64::MIN.saturating_add(last));
+            numbered().insert(number, Arc::downgrade(self));
+            number
+        })
+    }
+
+    /// The state of that number; of a server that is gone, one that has come to its end.
+    pub(crate) fn of(number: DrainNumber) -> Arc<Self> {
+        let found = numbered().get(&number).and_then(Weak::upgrade);
+        found.unwrap_or_else(|| {
+            let gone = Arc::<Self>::default();
+            gone.begin();
+            gone
+        })
+    }
+
     /// The server will drain: it is not ready for new clients any more.
     pub(crate) fn announce(&self) {
         self.stage.fetch_max(ANNOUNCED, Ordering::AcqRel);
@@ -69,12 +103,25 @@ impl DrainState {
     }
 }
 
+impl Drop for DrainState {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.get() {
+            numbered().remove(number);
+        }
+    }
+}
+
+fn numbered() -> MutexGuard<'static, BTreeMap<DrainNumber, Weak<DrainState>>> {
+    NUMBERED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A future that is done once the server drains, or closes: by [`Request::draining`](crate::Request::draining),
-/// [`Server::draining`](crate::Server::draining) or [`ServerHandle::draining`](crate::ServerHandle::draining).
+/// [`ConnectionInfo::draining`](crate::ConnectionInfo::draining), [`Server::draining`](crate::Server::draining) or
+/// [`ServerHandle::draining`](crate::ServerHandle::draining).
 ///
 /// A handler that waits for long, content that never ends, and the task of an upgraded connection end by it. It may be
 /// sent to another task, and is of use after the request is gone. Clones wait each for themselves. That of a request
-/// that no server received never ends.
+/// that no server received never ends, and neither does the default one.
 ///
 /// ```
 /// use std::time::Duration;
@@ -90,6 +137,7 @@ impl DrainState {
 /// }
 /// # let _ = stoop::Client::builder().handler(poll);
 /// ```
+#[derive(Default)]
 pub struct Draining {
     state: Option<Arc<DrainState>>,
     /// Its entry among those that wait, and the task that it wakes.
@@ -264,6 +312,19 @@ mod tests {
         state.begin();
         late.register(Waker::noop());
         assert_eq!((poll(&mut late), poll(&mut kept)), (Poll::Ready(()), Poll::Ready(())));
+    }
+
+    #[test]
+    fn a_server_is_found_by_its_number_and_is_at_its_end_once_it_is_gone() {
+        let (state, other) = (Arc::<DrainState>::default(), Arc::<DrainState>::default());
+        let number = state.number();
+        assert!(number == state.number() && number != other.number());
+        assert!(Arc::ptr_eq(&DrainState::of(number), &state));
+        assert!(!DrainState::of(number).has_begun());
+        drop(state);
+        assert!(!numbered().contains_key(&number));
+        assert!(DrainState::of(number).has_begun());
+        assert!(!DrainState::of(other.number()).has_begun());
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The runtime's own traits: upgraded connections as streams of tokio, and its streams as connections.
+//! The runtime's own traits: upgraded connections as streams of tokio, and its streams as connections; and how long a task
+//! works before others have their turn.
 //!
 //! No module of this crate has the name of another crate, so that a glob import hides none:
 //!
@@ -30,6 +31,8 @@ use crate::limits::ServerLimits;
 use crate::server::{Control, Core, Registration, ServerConnection};
 use crate::upgrade::{Keep, Upgraded};
 use crate::versions::Versions;
+
+pub use crate::turn::{Turn, yield_turn};
 
 /// A client whose connections are what `connect` makes, whatever URLs name: an end of a pipe, a
 /// stream through a tunnel of another library. TLS is spoken over it for https.

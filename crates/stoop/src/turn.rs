@@ -1,4 +1,4 @@
-//! How long a connection, or what reads content, works before the other tasks of its thread get their turn.
+//! How long a connection, or what reads content, works before the other tasks of its thread get their turn: [`Turn`].
 
 use std::future::Future;
 use std::pin::pin;
@@ -23,35 +23,69 @@ const LOOK_EVERY: u32 = 16;
 /// connection whose handlers always have something to do goes on reading and sending.
 pub(crate) const STEPS_MIN: u32 = 4;
 
-/// One turn of a connection: a poll of its task. A step is what may call a handler or a body, or
-/// reads one event of the protocol. A poll that finds its turn over always asks for another one,
-/// whatever it was about to wait for: something may have been left to do.
+/// A turn of a task that may always have something to do: 250 µs of work, after which the other tasks of its thread have
+/// theirs. It is for protocols on upgraded connections, whose peers may send without end; connections of HTTP have it.
+///
+/// A step is what may take long: of a connection of HTTP, what may call a handler or a body, or reads one event of the
+/// protocol. The clock is read at few of them. A poll that finds its turn over always asks for another one, whatever it
+/// was about to wait for: something may have been left to do.
+///
+/// ```
+/// use std::task::{Context, Poll, ready};
+/// use stoop::rt::Turn;
+///
+/// struct Numbers {
+///     turn: Turn,
+///     input: Vec<u64>,
+///     sum: u64,
+/// }
+///
+/// impl Numbers {
+///     /// Ready once all input is used up.
+///     fn poll_all(&mut self, cx: &mut Context<'_>) -> Poll<u64> {
+///         while !self.input.is_empty() {
+///             ready!(self.turn.poll_step(cx));
+///             self.sum += self.input.pop().unwrap_or_default();
+///         }
+///         // What is waited for comes in another turn.
+///         self.turn.begin();
+///         Poll::Ready(self.sum)
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let mut numbers = Numbers { turn: Turn::default(), input: (0..100_000).collect(), sum: 0 };
+/// assert_eq!(std::future::poll_fn(|cx| numbers.poll_all(cx)).await, 4_999_950_000);
+/// # });
+/// ```
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub struct Turn {
     steps: u32,
     /// The step at which the clock is read next.
     look_at: u32,
-    /// When the clock was read first, from which on a turn's time counts.
+    /// The step at which the clock was read first, from which on a turn's time counts.
+    looked_at: u32,
+    /// When that was.
     begun: Option<Instant>,
     is_over: bool,
 }
 
 impl Default for Turn {
     fn default() -> Self {
-        Self { steps: 0, look_at: FIRST_LOOK, begun: None, is_over: false }
+        Self { steps: 0, look_at: FIRST_LOOK, looked_at: 0, begun: None, is_over: false }
     }
 }
 
 impl Turn {
     /// A new turn begins.
     #[inline]
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         *self = Self::default();
     }
 
     /// Counts a step. True if the turn has taken its time: what is left to do waits for the next.
     #[inline]
-    pub(crate) fn step(&mut self) -> bool {
+    pub fn step(&mut self) -> bool {
         self.steps += 1;
         if self.steps >= self.look_at {
             self.look();
@@ -63,9 +97,16 @@ impl Turn {
         self.is_over
     }
 
-    /// Counts a step, and begins anew after a turn that has taken its time. Pending where other tasks come first.
+    /// Counts a step whose length nothing bounds but what came: the clock is read at it. True if the turn has taken its time.
+    pub fn long_step(&mut self) -> bool {
+        self.look_at = self.steps;
+        self.step()
+    }
+
+    /// Counts a step, and begins anew after a turn that has taken its time. Pending where other tasks come first: the
+    /// task is polled again, as by [`yield_turn`].
     #[inline]
-    pub(crate) fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub fn poll_step(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_over {
             self.begin();
             yield_turn(cx);
@@ -77,7 +118,7 @@ impl Turn {
 
     /// Whether it has taken its time.
     #[inline]
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.is_over
     }
 
@@ -85,12 +126,12 @@ impl Turn {
     fn look(&mut self) {
         let now = now();
         let Some(begun) = self.begun else {
-            (self.begun, self.look_at) = (Some(now), self.steps + 1);
+            (self.begun, self.looked_at, self.look_at) = (Some(now), self.steps, self.steps + 1);
             return;
         };
         let passed = now.saturating_duration_since(begun);
         self.is_over = passed >= TURN;
-        let steps = (self.steps - FIRST_LOOK) as f32;
+        let steps = (self.steps - self.looked_at) as f32;
         let left = (TURN.div_duration_f32(passed) - 1.0) * steps;
         self.look_at = self.steps + (left as u32).clamp(1, LOOK_EVERY);
     }
@@ -98,7 +139,7 @@ impl Turn {
 
 /// Has the task polled again, after the runtime has looked at its sockets and timers and has polled
 /// every other task that is ready. A plain wake-up would come before that look, many times over.
-pub(crate) fn yield_turn(cx: &mut Context<'_>) {
+pub fn yield_turn(cx: &mut Context<'_>) {
     // Its first poll has the runtime wake the task; after that it is not needed.
     let _ = pin!(tokio::task::yield_now()).poll(cx);
 }
@@ -131,6 +172,16 @@ pub(crate) mod tests {
         assert_eq!(steps(Duration::from_micros(50)).await, 8);
         assert_eq!(steps(Duration::from_micros(1)).await, 253);
         assert_eq!(steps(Duration::ZERO).await, 10_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn long_steps_end_a_turn_as_soon_as_its_time_has_passed() {
+        let mut turn = Turn::default();
+        assert!(!turn.long_step());
+        tokio::time::advance(TURN).await;
+        assert!(turn.long_step() && turn.is_over());
+        turn.begin();
+        assert!(!turn.is_over() && !turn.long_step());
     }
 
     /// A task that always has something to do, and one whose socket has become readable.

@@ -4,6 +4,7 @@
 mod application;
 mod browser;
 mod clients;
+mod draining;
 mod extractors;
 mod layers;
 mod make_services;
@@ -35,6 +36,7 @@ fn listen(app: Router) -> ServerHandle {
 fn listen_tls(app: Router) -> (ServerHandle, Client) {
     let (tls, client) = certificate();
     let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls);
+    let server = server.limits(stoop_axum::server_limits());
     (server.run_here(stoop_axum::handler(app)).unwrap(), client)
 }
 

@@ -187,6 +187,10 @@ async fn what_declines_an_upgrade_is_an_ordinary_response() {
         let read = exchange(server.port(), bytes, "404").await;
         assert!(read.starts_with("HTTP/1.1 200 ") && read.contains(body), "{read}");
     }
+    // RFC 9110 §7.8: "MUST ignore an Upgrade header field that is received in an HTTP/1.0 request".
+    let old = UPGRADE.replace("PATH", "/ws").replace("HTTP/1.1", "HTTP/1.0");
+    let read = exchange(server.port(), old, "\r\n\r\n").await;
+    assert!(read.starts_with("HTTP/1.1 426 "), "{read}");
     let missing = UPGRADE.replace("PATH", "/ws").replace("sec-websocket-version: 13\r\n", "");
     let read = exchange(server.port(), missing, "\r\n\r\n").await;
     assert!(read.starts_with("HTTP/1.1 400 "), "{read}");

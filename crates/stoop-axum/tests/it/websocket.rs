@@ -10,14 +10,14 @@ use axum::routing::any;
 use stoop::rt::UpgradedStream;
 use stoop::{Client, Request, ServerHandle, Switch, Versions};
 use stoop_axum::stoop_websocket::{
-    ClientHandshake, Deflate, Limits, Message, Origins, ServerHandshake, WebSocket,
+    ClientHandshake, ConnectError, Deflate, Limits, Message, Origins, ServerHandshake, WebSocket,
 };
 use stoop_axum::{WebSocketRejection, WebSocketUpgrade};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tower::ServiceExt;
 
-use crate::listen;
 use crate::upgrades::{UPGRADE, converse, exchange};
+use crate::{listen, listen_tls};
 
 /// Sends back each message, until the end.
 async fn echo(mut socket: WebSocket<UpgradedStream>) {
@@ -205,6 +205,26 @@ async fn a_request_that_may_not_have_a_websocket_is_told_why() {
             Switch::Declined(response) => {
                 assert!(!accepted && response.status() == 403, "{origin}");
             }
+        }
+    }
+    server.close().await;
+}
+
+/// The extractor had lost the connection, and so took each for one without TLS.
+#[tokio::test]
+async fn a_page_that_came_without_tls_opens_no_websocket_over_tls() {
+    let (server, client) = listen_tls(app());
+    let url = format!("wss://localhost:{}/ws", server.port());
+    for versions in [Versions::Http1, Versions::Http2] {
+        let open = async |scheme: &str| {
+            let origin = format!("{scheme}://localhost:{}", server.port());
+            let handshake = ClientHandshake::new().versions(versions).field("origin", origin);
+            handshake.connect(&client, &url).await
+        };
+        assert!(open("https").await.is_ok(), "{versions:?}");
+        match open("http").await {
+            Err(ConnectError::Declined(response)) => assert_eq!(response.status(), 403),
+            other => panic!("{versions:?}: {other:?}"),
         }
     }
     server.close().await;

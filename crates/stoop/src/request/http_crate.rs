@@ -44,8 +44,8 @@ impl Request {
     }
 }
 
-/// Method, URI, version, fields, extensions and content; a [`Draining`] among the extensions becomes its
-/// [`draining`](Request::draining). The version is that of a request that came; a client sends in the one that it
+/// Method, URI, version, fields, extensions and content; a [`ConnectionInfo`](crate::ConnectionInfo) among the extensions
+/// is its [`connection`](Request::connection), and a [`Draining`] its [`draining`](Request::draining). The version is that of a request that came; a client sends in the one that it
 /// speaks with the server.
 impl TryFrom<http::Request<Body>> for Request {
     type Error = Error;
@@ -144,5 +144,23 @@ mod tests {
         assert!(!ours.draining().is_draining() && ours.connection().is_none());
         state.begin();
         assert!(ours.draining().is_draining());
+    }
+
+    #[test]
+    fn the_connection_was_lost_on_the_way_from_the_http_crate() {
+        let state = Arc::new(DrainState::default());
+        let peer = "192.0.2.7:1234".parse().unwrap();
+        let mut came = Request::get("/").unwrap();
+        came.parts.peer = Some(stoop_io::PeerAddress::Inet(peer));
+        came.parts.facts = Some(Arc::new(ConnectionFacts::new(state.clone(), None)));
+        let connection = came.connection().unwrap();
+        let mut theirs = http::Request::new(Body::empty());
+        theirs.extensions_mut().insert(connection);
+        let ours = Request::try_from(theirs).unwrap();
+        assert_eq!((ours.connection(), ours.remote_address()), (Some(connection), Some(peer)));
+        assert!(!ours.draining().is_draining());
+        state.begin();
+        assert!(ours.draining().is_draining() && connection.draining().is_draining());
+        assert!(Request::get("/").unwrap().connection().is_none());
     }
 }

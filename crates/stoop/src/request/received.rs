@@ -9,15 +9,19 @@ use super::{InterimSender, Request};
 use crate::connection_info::ConnectionInfo;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use crate::connection_info::TlsFacts;
-use crate::drain::Draining;
+use crate::drain::{DrainState, Draining};
 
 impl Request {
     /// The client's address, if it came over TCP.
     pub fn remote_address(&self) -> Option<SocketAddr> {
-        self.parts.peer?.inet()
+        match self.parts.peer {
+            Some(peer) => peer.inet(),
+            None => self.told_connection()?.remote_address(),
+        }
     }
 
-    /// The connection that it came over; `None` for one that was made here.
+    /// The connection that it came over; `None` for one that was made here. That of an `http::Request`, which has it as an
+    /// extension, is still there when it has become one of ours again.
     ///
     /// ```
     /// use stoop::Request;
@@ -28,13 +32,15 @@ impl Request {
     /// }
     /// ```
     pub fn connection(&self) -> Option<ConnectionInfo> {
-        self.parts.peer?;
+        let Some(peer) = self.parts.peer else { return self.told_connection().copied() };
+        let facts = self.parts.facts.as_deref();
         Some(ConnectionInfo {
-            remote: self.remote_address(),
+            remote: peer.inet(),
             version: self.version(),
             is_reused: self.parts.is_reused,
             carried: self.parts.carried,
-            proxy: self.parts.facts.as_ref().and_then(|facts| facts.proxy.as_deref().copied()),
+            proxy: facts.and_then(|facts| facts.proxy.as_deref().copied()),
+            drain: facts.and_then(|facts| facts.drain.as_ref()).map(DrainState::number),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: self.tls_facts().and_then(|tls| tls.session),
         })
@@ -98,6 +104,14 @@ impl Request {
 
     /// A future that is done once the server that received this drains: see [`Draining`].
     pub fn draining(&self) -> Draining {
-        Draining::new(self.parts.facts.as_ref().and_then(|facts| facts.drain.clone()))
+        match self.parts.facts.as_ref().and_then(|facts| facts.drain.clone()) {
+            None => self.told_connection().map(ConnectionInfo::draining).unwrap_or_default(),
+            drain => Draining::new(drain),
+        }
+    }
+
+    /// The connection of a request that was one of the `http` crate meanwhile.
+    fn told_connection(&self) -> Option<&ConnectionInfo> {
+        self.parts.extensions.get()
     }
 }

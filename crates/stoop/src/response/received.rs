@@ -39,6 +39,7 @@ impl<B> Response<B> {
             version: self.version(),
             is_reused: sent.is_reused,
             carried: sent.carried,
+            drain: None,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: sent.tls,
         })
