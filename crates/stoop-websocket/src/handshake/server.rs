@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use stoop::rt::UpgradedStream;
-use stoop::{Draining, IntoResponse, Method, OnUpgrade, Request, Response, Version};
+use stoop::{DrainHold, Draining, IntoResponse, Method, OnUpgrade, Request, Response, Version};
 
 use crate::grammar;
 use crate::handshake::key::{accept_of, is_key};
@@ -207,9 +207,14 @@ impl ServerHandshake {
             agreed = Some(deflate);
             add("sec-websocket-extensions", &answer);
         }
-        let draining = (!self.stays_on_drain).then(|| request.draining());
+        let going_away = (!self.stays_on_drain).then(|| {
+            // Held from now on: once the connection has switched, the server knows nothing of it.
+            let draining = request.draining();
+            let hold = draining.hold();
+            (draining, hold)
+        });
         let pending =
-            PendingWebSocket { on_upgrade, limits: self.limits, agreed, protocol, draining };
+            PendingWebSocket { on_upgrade, limits: self.limits, agreed, protocol, going_away };
         Ok((response, pending))
     }
 
@@ -263,14 +268,15 @@ fn single<'a>(request: &'a Request, name: &'a str) -> Option<&'a [u8]> {
 /// A connection whose opening response is on its way: a future that becomes the [`WebSocket`], in another task than the
 /// handler's.
 ///
-/// It fails if that response is never sent: the client has gone, or the handler gave another.
+/// It fails if that response is never sent: the client has gone, or the handler gave another. A drain of the server waits for
+/// it as for the socket: see [`ServerHandshake::close_on_drain`].
 #[derive(Debug)]
 pub struct PendingWebSocket {
     on_upgrade: OnUpgrade,
     limits: Limits,
     agreed: Option<AgreedDeflate>,
     protocol: Option<String>,
-    draining: Option<Draining>,
+    going_away: Option<(Draining, DrainHold)>,
 }
 
 impl PendingWebSocket {
@@ -287,8 +293,8 @@ impl Future for PendingWebSocket {
         let upgraded = ready!(Pin::new(&mut self.on_upgrade).poll(cx))?;
         let socket = WebSocket::server(stoop::rt::stream(upgraded), self.limits, self.agreed);
         let socket = socket.with_protocol(self.protocol.as_deref());
-        Poll::Ready(Ok(match self.draining.take() {
-            Some(draining) => socket.close_on_drain(draining),
+        Poll::Ready(Ok(match self.going_away.take() {
+            Some((draining, hold)) => socket.close_on_held_drain(draining, hold),
             None => socket,
         }))
     }

@@ -1,26 +1,25 @@
 //! [`SocketDriver`]: drives a machine over a stream.
 
+mod ending;
+mod reading;
+mod stage;
+
 use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::BufMut;
+use stoop::rt::Turn;
 use stoop::{DrainHold, Draining};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload};
-use crate::message::MessageKind;
-use crate::socket::buffers::{Inbox, Outbox, with_read_buffer};
-use crate::socket::ending::Ending;
-use crate::socket::reading::receive;
-use crate::socket::turn::Turn;
+use crate::message::{MessageKind, Misuse};
+use crate::socket::buffers::{Inbox, Outbox};
+use crate::socket::driver::stage::Stage;
 use crate::socket::watch::{SilenceStep, Watch};
-
-/// Bytes that are missing of a payload from which on it is read into its message, and not copied there.
-const DIRECT_BYTES_MIN: u64 = 8 * 1024;
 
 /// Bytes that wait to be sent beyond which Pongs wait too: of the Pings of a peer that does not read, only the newest are
 /// answered (RFC 6455 §5.5.3).
@@ -43,13 +42,6 @@ pub(crate) struct SocketDriver<S> {
     /// What says that the server drains, and holds the drain up meanwhile.
     going_away: Option<Box<(Draining, DrainHold)>>,
     pub(crate) protocol: Option<Box<str>>,
-}
-
-enum Stage {
-    Open,
-    /// A Close frame came, or the peer is at fault: what is left to send is sent, and the stream ended.
-    Ending(Ending),
-    Ended,
 }
 
 /// What a read has led to.
@@ -78,8 +70,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
     }
 
     /// Has it closed with 1001 once the server drains, which waits for that.
-    pub(crate) fn close_on_drain(&mut self, draining: Draining) {
-        let hold = draining.hold();
+    pub(crate) fn close_on_drain(&mut self, draining: Draining, hold: DrainHold) {
         self.going_away = Some(Box::new((draining, hold)));
     }
 
@@ -109,11 +100,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Event>, Error>> {
         loop {
-            ready!(self.turn.poll_step(cx));
+            if self.turn.poll_step(cx).is_pending() {
+                return self.poll_closing(cx);
+            }
             match self.stage {
                 Stage::Open => {}
                 Stage::Ending(_) => return self.poll_end(cx),
-                Stage::Ended => return Poll::Ready(Ok(None)),
+                Stage::Ended | Stage::Failed => return Poll::Ready(Ok(None)),
             }
             if self.going_away.as_ref().is_some_and(|going_away| going_away.0.is_draining()) {
                 let _ = self.poll_going_away(cx);
@@ -165,6 +158,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
 
     /// Waits until a message may be taken.
     pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.check()?;
         if self.outbox.len() > self.limits.write_buffer_bytes_max {
             ready!(self.poll_flush(cx)).map_err(|error| self.failed(error.into()))?;
         }
@@ -178,6 +172,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         payload: &[u8],
         cx: &mut Context<'_>,
     ) -> Result<(), Error> {
+        self.check()?;
         let sent = self.machine.send(kind, payload, self.outbox.buffer());
         match sent.inspect_err(|_| self.discard_empty())? {
             Payload::Written => Ok(()),
@@ -201,6 +196,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
 
     /// Takes a Close frame. From now on the closing handshake has its time.
     pub(crate) fn close(&mut self, code: CloseCode, reason: &str) -> Result<(), Error> {
+        if matches!(self.stage, Stage::Failed) {
+            return Err(Misuse::Closed.into());
+        }
         let sent = self.machine.close(code, reason, self.outbox.buffer());
         sent.inspect_err(|_| self.discard_empty())?;
         self.watch.stop();
@@ -228,72 +226,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
 
     /// As [`poll_flush`](Self::poll_flush), with an error of ours.
     pub(crate) fn poll_flushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.check()?;
         self.poll_flush(cx).map_err(|error| self.failed(error.into()))
-    }
-
-    fn next_received(&mut self) -> Option<Event> {
-        if self.inbox.is_empty() {
-            return None;
-        }
-        let received = receive(&mut self.machine, &mut self.turn, self.inbox.unread());
-        self.inbox.consume(received.consumed);
-        received.event
-    }
-
-    /// Notes what ends the connection. A fault is reported when it has.
-    fn note(&mut self, event: Event) -> Option<Event> {
-        let fault = match event {
-            Event::Message(_) => {
-                self.watch.note_message();
-                return Some(event);
-            }
-            Event::Ping(_) | Event::Pong(_) => return Some(event),
-            Event::Close(ref reason) => {
-                self.close_reason.clone_from(reason);
-                None
-            }
-            Event::Fault(fault) => Some(Error::Fault(fault)),
-        };
-        let reported = fault.is_none().then_some(event);
-        self.stage = Stage::Ending(Ending::new(fault));
-        self.watch.stop();
-        reported
-    }
-
-    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<ReadResult>> {
-        if self.inbox.is_empty()
-            && let Some((payload, missing)) = self.machine.direct()
-            && missing >= DIRECT_BYTES_MIN
-        {
-            if payload.capacity() == payload.len() {
-                // It doubles, so that memory is for what has come and not for what is announced.
-                payload.reserve(usize::try_from(missing).unwrap_or(usize::MAX).min(payload.len()));
-            }
-            let room = usize::try_from(missing).unwrap_or(usize::MAX);
-            let mut into = payload.limit(room);
-            let n = ready!(pin!(self.io.read_buf(&mut into)).poll(cx))?;
-            if n == 0 {
-                return Poll::Ready(Ok(ReadResult::End));
-            }
-            self.watch.note_received();
-            let event = self.machine.filled(n);
-            return Poll::Ready(Ok(event.map_or(ReadResult::Bytes, ReadResult::Event)));
-        }
-        with_read_buffer(|buffer| {
-            let begun = self.inbox.unread().len();
-            let mut into = ReadBuf::new(&mut buffer[begun..]);
-            ready!(Pin::new(&mut self.io).poll_read(cx, &mut into))?;
-            let n = into.filled().len();
-            if n == 0 {
-                return Poll::Ready(Ok(ReadResult::End));
-            }
-            self.watch.note_received();
-            buffer[..begun].copy_from_slice(self.inbox.unread());
-            let received = receive(&mut self.machine, &mut self.turn, &mut buffer[..begun + n]);
-            self.inbox.keep(&buffer[received.consumed..begun + n]);
-            let read = received.event.map_or(ReadResult::Bytes, ReadResult::Event);
-            Poll::Ready(Ok(read))
-        })
     }
 
     /// Ready with an error if the peer was silent for too long.
@@ -310,6 +244,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         Poll::Ready(Error::PingTimeout)
     }
 
+    /// Ready if the peer has not answered a Close frame in time, though it always sends something else.
+    fn poll_closing(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Event>, Error>> {
+        if self.machine.may_send() || !matches!(self.stage, Stage::Open) {
+            return Poll::Pending;
+        }
+        self.poll_silence(cx).map(|error| Err(self.failed(error)))
+    }
+
     /// Ready if a message has taken too long: the peer is told so.
     fn poll_message_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let is_within = self.machine.is_within_message() && self.machine.may_send();
@@ -317,36 +259,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         let event = self.machine.give_up_message();
         self.note(event);
         Poll::Ready(())
-    }
-
-    /// Sends what is left and ends the stream, in the time for it (RFC 6455 §7.1.1).
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Event>, Error>> {
-        if self.poll_ended(cx).is_pending()
-            && self.watch.poll(self.limits.close_timeout, cx).is_pending()
-        {
-            return Poll::Pending;
-        }
-        self.outbox.clear();
-        self.watch.stop();
-        match std::mem::replace(&mut self.stage, Stage::Ended) {
-            Stage::Ending(ending) => Poll::Ready(ending.fault.map_or(Ok(None), Err)),
-            Stage::Open | Stage::Ended => Poll::Ready(Ok(None)),
-        }
-    }
-
-    /// Ready when the stream is over, or has failed.
-    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_flush(cx))?;
-        let Stage::Ending(ending) = &mut self.stage else { return Poll::Ready(Ok(())) };
-        ending.poll(&mut self.io, self.machine.is_server(), cx)
-    }
-
-    fn failed(&mut self, error: Error) -> Error {
-        self.stage = Stage::Ended;
-        self.outbox.clear();
-        self.inbox = Inbox::default();
-        self.watch.stop();
-        error
     }
 
     /// Gives back a buffer that was taken in vain.

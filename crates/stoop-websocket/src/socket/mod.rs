@@ -2,10 +2,7 @@
 
 mod buffers;
 mod driver;
-mod ending;
-mod reading;
 mod split;
-mod turn;
 mod watch;
 mod websocket;
 

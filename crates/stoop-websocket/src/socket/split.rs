@@ -75,7 +75,7 @@ enum Half {
     Receiver = 1,
 }
 
-impl<S> Shared<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Shared<S> {
     /// Polls the connection for one of its ends.
     fn poll<R>(
         &self,
@@ -83,16 +83,30 @@ impl<S> Shared<S> {
         cx: &mut Context<'_>,
         work: impl FnOnce(&mut SocketDriver<S>, &mut Context<'_>) -> R,
     ) -> R {
-        let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
-        {
+        self.drive(|driver, both| {
             let mut wakers = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut wakers[half as usize] {
                 Some(waker) => waker.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
             }
-        }
+            drop(wakers);
+            work(driver, both)
+        })
+    }
+
+    /// Does `work` with the connection. If that is its end, both tasks learn of it: what one waits for, the other may have
+    /// seen the end of.
+    fn drive<R>(&self, work: impl FnOnce(&mut SocketDriver<S>, &mut Context<'_>) -> R) -> R {
+        let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_over = driver.is_over();
         let both = Waker::from(self.tasks.clone());
-        work(&mut driver, &mut Context::from_waker(&both))
+        let result = work(&mut driver, &mut Context::from_waker(&both));
+        let is_over = driver.is_over();
+        drop(driver);
+        if is_over && !was_over {
+            both.wake();
+        }
+        result
     }
 }
 
@@ -174,7 +188,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageSender<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> MessageReceiver<S> {
-    /// As [`WebSocket::recv`](crate::WebSocket::recv).
+    /// As [`WebSocket::recv`](crate::WebSocket::recv); an error that the sender has got is `None` here.
     pub async fn recv(&mut self) -> Result<Option<Message>, Error> {
         loop {
             match self.recv_event().await? {
@@ -197,12 +211,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageReceiver<S> {
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Event>, Error>> {
-        let event = ready!(self.0.poll(Half::Receiver, cx, SocketDriver::poll_event));
-        if !matches!(event, Ok(Some(Event::Message(_) | Event::Ping(_) | Event::Pong(_)))) {
-            // A sender that waits for room is to learn that there will be none.
-            self.0.tasks.wake_by_ref();
-        }
-        Poll::Ready(event)
+        self.0.poll(Half::Receiver, cx, SocketDriver::poll_event)
     }
 }
 
@@ -230,10 +239,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Sink<Message> for MessageSender<S> {
     }
 
     fn start_send(self: Pin<&mut Self>, message: Message) -> Result<(), Error> {
-        let mut driver = self.0.driver.lock().unwrap_or_else(PoisonError::into_inner);
-        let both = Waker::from(self.0.tasks.clone());
-        let mut cx = Context::from_waker(&both);
-        driver.send(message.kind(), message.as_bytes(), &mut cx)
+        self.0.drive(|driver, cx| driver.send(message.kind(), message.as_bytes(), cx))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {

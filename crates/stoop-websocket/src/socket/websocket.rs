@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use futures_core::Stream;
 use futures_sink::Sink;
+use stoop::{DrainHold, Draining};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::Error;
@@ -88,7 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// what is next sent or received.
     ///
     /// # Errors
-    /// [`Misuse::Closed`] if a Close frame was sent or received, and [`Error::Io`].
+    /// [`Misuse::Closed`] if a Close frame was sent or received, and [`Error::Io`], also after any other error.
     pub async fn send(&mut self, message: Message) -> Result<(), Error> {
         self.transmit(message.kind(), message.as_bytes()).await
     }
@@ -174,8 +175,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// Closes it with [`CloseCode::GOING_AWAY`] (1001) once the server drains, which waits for it up to its grace: as soon
     /// as a message is next waited for. From then on nothing can be sent, and [`WebSocket::recv`] ends when the client
     /// has closed too. Sockets of a [`ServerHandshake`](crate::ServerHandshake) do it by themselves.
-    pub fn close_on_drain(mut self, draining: stoop::Draining) -> Self {
-        self.driver.close_on_drain(draining);
+    pub fn close_on_drain(self, draining: Draining) -> Self {
+        let hold = draining.hold();
+        self.close_on_held_drain(draining, hold)
+    }
+
+    /// The same of a drain that is held up already.
+    pub(crate) fn close_on_held_drain(mut self, draining: Draining, hold: DrainHold) -> Self {
+        self.driver.close_on_drain(draining, hold);
         self
     }
 

@@ -359,6 +359,76 @@ mod split {
         assert!(!receiving.is_finished());
     }
 
+    /// Its message was thrown away, it was told that it had been sent, and the next one was written into the middle of it.
+    #[tokio::test(start_paused = true)]
+    async fn a_sender_learns_that_its_peer_was_given_up_and_writes_nothing_more() {
+        let (ours, mut client) = duplex(64);
+        let (mut sender, mut receiver) = WebSocket::server(ours, Limits::default(), None).split();
+        let sending = tokio::spawn(async move {
+            let first = sender.send_binary(&[1; 5_000]).await;
+            let second = timeout(Duration::from_secs(60), sender.send_text("second")).await;
+            let flushed = sender.flush().await;
+            (first, second.expect("it is not waited for"), flushed)
+        });
+        assert!(matches!(receiver.recv().await, Err(Error::PingTimeout)));
+        let (first, second, flushed) = sending.await.unwrap();
+        for sent in [first, second, flushed] {
+            assert!(matches!(sent, Err(Error::Io(_))), "{sent:?}");
+        }
+        assert_eq!(receiver.recv().await.unwrap(), None);
+        drop(receiver);
+        let came = read_all(&mut client).await;
+        assert_eq!((came.len(), came.ends_with(&[1; 60])), (64, true), "the first 64 bytes alone");
+    }
+
+    /// A stream whose writes fail once, and which has nothing to be read.
+    struct Broken;
+
+    impl tokio::io::AsyncRead for Broken {
+        fn poll_read(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            _: &mut tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            std::task::Poll::Pending
+        }
+    }
+
+    impl tokio::io::AsyncWrite for Broken {
+        fn poll_write(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            _: &[u8],
+        ) -> std::task::Poll<std::io::Result<usize>> {
+            std::task::Poll::Ready(Err(std::io::ErrorKind::BrokenPipe.into()))
+        }
+
+        fn poll_flush(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Its timers went with the connection, and nothing else woke it.
+    #[tokio::test(start_paused = true)]
+    async fn a_receiver_that_waits_learns_of_an_error_of_the_sender() {
+        let (mut sender, mut receiver) = WebSocket::server(Broken, Limits::default(), None).split();
+        let receiving = tokio::spawn(async move { receiver.recv().await });
+        tokio::task::yield_now().await;
+        assert!(matches!(sender.send_text("x").await, Err(Error::Io(_))));
+        let end = timeout(Duration::from_secs(3_600), receiving).await.expect("it is woken");
+        assert_eq!(end.unwrap().unwrap(), None);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_receiver_that_waits_gives_up_after_a_close_without_answer() {
         let (server, _client) = server();

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use stoop_websocket::{AgreedDeflate, Deflate, Error, Fault, Limits, Message, WebSocket};
+use stoop_websocket::{
+    AgreedDeflate, CloseCode, Deflate, Error, Fault, Limits, Message, WebSocket,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -128,6 +130,19 @@ async fn other_tasks_have_their_turns_while_a_message_is_decompressed() {
     })
     .await;
     assert!(turns >= 2, "{turns} turns");
+}
+
+/// Neither Pings nor messages give it more time: the time was looked at only where nothing had come.
+#[tokio::test]
+async fn a_peer_that_sends_without_end_and_does_not_answer_a_close_is_given_up() {
+    let mut limits = Limits::default();
+    limits.close_timeout = Duration::from_millis(20);
+    for frame in [masked(0x89, b"ping"), masked(0x81, b"x"), masked(0x82, &[0; 60_000])] {
+        let mut server = WebSocket::server(Endless::new(frame, 1 << 30), limits, None);
+        let closing = server.close(CloseCode::NORMAL, "");
+        let closed = timeout(Duration::from_secs(10), closing).await.expect("it is given up");
+        assert!(matches!(closed, Err(Error::CloseTimeout)), "{closed:?}");
+    }
 }
 
 /// It sends on although it is at fault: what comes is not kept, and the time for its end is.

@@ -182,6 +182,33 @@ async fn a_server_that_drains_closes_its_sockets_with_1001() {
     }
 }
 
+/// The connection had left the server, and the socket did not hold the drain up yet.
+#[tokio::test]
+async fn a_drain_waits_for_a_socket_whose_task_has_not_begun() {
+    for versions in [Versions::Http1, Versions::Http2] {
+        let (give, mut given) = tokio::sync::mpsc::unbounded_channel();
+        let handler = move |request: Request| -> Response {
+            let (response, pending) = ServerHandshake::new().prepare(&request).unwrap();
+            give.send(pending).unwrap();
+            response
+        };
+        let server = Server::listen("127.0.0.1:0").unwrap().limits(limits());
+        let server = server.run_here(handler).unwrap();
+        let url = format!("{}/chat", server.endpoint()).replace("http:", "ws:");
+        let mut socket = handshake(versions).connect(&Client::new(), &url).await.unwrap();
+        let begin = async {
+            server.draining().await;
+            assert!(timeout(Duration::from_millis(50), server.ended()).await.is_err());
+            let mut begun = given.recv().await.unwrap().await.unwrap();
+            assert_eq!(begun.recv().await.unwrap(), None);
+        };
+        let drained = server.drain(Duration::from_secs(30));
+        let (drained, end, ()) = tokio::join!(drained, socket.recv(), begin);
+        assert_eq!((drained, end.unwrap()), (0, None), "{versions:?}");
+        assert_eq!(socket.close_reason().unwrap().code, CloseCode::GOING_AWAY);
+    }
+}
+
 #[tokio::test]
 async fn a_socket_may_stay_when_the_server_drains() {
     let staying = ServerHandshake::new().close_on_drain(false);

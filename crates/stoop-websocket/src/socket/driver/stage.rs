@@ -1,32 +1,42 @@
-//! [`Ending`]: the end of a stream, once a Close frame has come or the peer is at fault.
+//! [`Stage`]: how far a connection is from its end, and [`Ending`], the end of its stream.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use stoop::rt::yield_turn;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
 use crate::socket::buffers::with_read_buffer;
-use crate::socket::turn::yield_turn;
 
 /// Reads of what is not kept before other tasks get their turn.
 const DRAIN_READS: u32 = 8;
 
+/// How far a connection is from its end.
+pub(super) enum Stage {
+    Open,
+    /// A Close frame came, or the peer is at fault: what is left to send is sent, and the stream ended.
+    Ending(Ending),
+    Ended,
+    /// The stream has failed, or something was left to send: whatever comes behind that would mean something else.
+    Failed,
+}
+
 /// How far a stream is ended.
-pub(crate) struct Ending {
+pub(super) struct Ending {
     /// What is reported when it is.
-    pub(crate) fault: Option<Error>,
+    pub(super) fault: Option<Error>,
     is_shut_down: bool,
 }
 
 impl Ending {
-    pub(crate) fn new(fault: Option<Error>) -> Self {
+    pub(super) fn new(fault: Option<Error>) -> Self {
         Self { fault, is_shut_down: false }
     }
 
     /// Ready when the stream is over, or has failed. Everything has been sent before.
-    pub(crate) fn poll(
+    pub(super) fn poll(
         &mut self,
         io: &mut (impl AsyncRead + AsyncWrite + Unpin),
         is_server: bool,
