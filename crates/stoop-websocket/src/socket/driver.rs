@@ -2,6 +2,7 @@
 
 mod ending;
 mod reading;
+mod stage;
 
 use std::future::Future;
 use std::io;
@@ -17,8 +18,7 @@ use crate::limits::Limits;
 use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload};
 use crate::message::{MessageKind, Misuse};
 use crate::socket::buffers::{Inbox, Outbox};
-use crate::socket::driver::ending::Stage;
-use crate::socket::driver::reading::ReadResult;
+use crate::socket::driver::stage::Stage;
 use crate::socket::watch::{SilenceStep, Watch};
 
 /// Bytes that wait to be sent beyond which Pongs wait too: of the Pings of a peer that does not read, only the newest are
@@ -42,6 +42,13 @@ pub(crate) struct SocketDriver<S> {
     /// What says that the server drains, and holds the drain up meanwhile.
     going_away: Option<Box<(Draining, DrainHold)>>,
     pub(crate) protocol: Option<Box<str>>,
+}
+
+/// What a read has led to.
+enum ReadResult {
+    Event(Event),
+    Bytes,
+    End,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {

@@ -47,8 +47,9 @@ fn options_add_what_they_name() {
     let (head, _) = full.get("/long.txt", "accept-encoding: gzip\r\norigin: http://b.test\r\n");
     assert!(head.contains("content-encoding: gzip"), "{head}");
     assert!(head.contains("access-control-allow-origin: *"), "{head}");
-    let exposed = "access-control-expose-headers: accept-ranges, content-range, etag";
-    assert!(head.contains(exposed), "{head}");
+    let exposed = head.lines().find(|line| line.starts_with("access-control-expose-headers: "));
+    let exposed = exposed.expect("what pages may read is named");
+    assert!(["accept-ranges", "content-range", "etag"].iter().all(|name| exposed.contains(name)));
     assert_eq!(full.get("/route", page).1, "<h1>home</h1>");
     let (head, listing) = full.get("/sub/", page);
     assert!(head.starts_with("HTTP/1.1 200") && listing.contains("b.txt"), "{head}\n{listing}");
@@ -68,26 +69,6 @@ fn only_users_with_their_passwords_are_let_in() {
         assert!(served.get(path, wrong).0.starts_with("HTTP/1.1 401"));
         let right = "authorization: Basic YWRhOm9wZW4gc2VzYW1l\r\n";
         assert!(!served.get(path, right).0.starts_with("HTTP/1.1 401"));
-    }
-}
-
-/// Fetch standard §4.8: a preflight has no credentials.
-#[test]
-fn scripts_of_other_origins_may_send_a_password_where_one_is_asked_for() {
-    let made = run(stoop("serve --auth-new ada"), "open sesame\n");
-    let made = String::from_utf8(made.stdout).unwrap();
-    let site = site();
-    for (options, allowed) in
-        [("--cors".to_owned(), false), (format!("--cors --auth {made}"), true)]
-    {
-        let served = Served::start(&site, &options);
-        let preflight = "OPTIONS /a.txt HTTP/1.1\r\nhost: a\r\norigin: http://b.test\r\n\
-                         access-control-request-method: GET\r\n\
-                         access-control-request-headers: authorization\r\n";
-        let (head, _) = exchange(&served.authority, preflight);
-        assert!(head.starts_with("HTTP/1.1 204"), "{head}");
-        let allows = "access-control-allow-headers: authorization";
-        assert_eq!(head.contains(allows), allowed, "{options}: {head}");
     }
 }
 

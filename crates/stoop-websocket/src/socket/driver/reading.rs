@@ -11,20 +11,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use crate::machine::{Event, Machine, Received};
 use crate::socket::buffers::with_read_buffer;
-use crate::socket::driver::SocketDriver;
+use crate::socket::driver::{ReadResult, SocketDriver};
 
 /// Bytes that are missing of a payload from which on it is read into its message, and not copied there.
 const DIRECT_BYTES_MIN: u64 = 8 * 1024;
 
 /// Bytes that are decompressed in one step of a turn, into a thousand times as many at worst.
 const COMPRESSED_STEP_BYTES: usize = 4 * 1024;
-
-/// What a read has led to.
-pub(super) enum ReadResult {
-    Event(Event),
-    Bytes,
-    End,
-}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
     /// What the bytes that are here come to.
