@@ -34,6 +34,8 @@ pub(super) struct Table<C, S, W> {
     /// Whether a waiter can use a connection that many share.
     fits: fn(&S, &W) -> bool,
     keys: HashMap<Arc<str>, Key>,
+    /// The origin that was asked for last: many requests in a row go to one, and need no hash of its name.
+    recent: Key,
     origins: Slab<OriginEntry<C, S, W>>,
     /// Idle connections in the order they came to rest, by their numbers. Numbers of those that were
     /// taken since are left to be skipped, and swept when they outnumber the rest.
@@ -101,6 +103,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
             limits,
             fits,
             keys: HashMap::new(),
+            recent: 0,
             origins: Slab::new(),
             order: VecDeque::new(),
             starved: BTreeMap::new(),
@@ -121,10 +124,7 @@ impl<C, S: Clone, W> Table<C, S, W> {
         waiter: impl FnOnce() -> W,
         effects: &mut Effects<C, S, W>,
     ) -> (Key, Allotment<C, S>) {
-        let key = match self.keys.get(demand.origin) {
-            Some(key) => *key,
-            None => self.remember(demand.origin, demand.speaks),
-        };
+        let key = self.key(demand.origin, demand.speaks);
         if !demand.new_only
             && let Some((_, connection)) = self.origins[key].idle.pop()
         {
@@ -155,6 +155,17 @@ impl<C, S: Clone, W> Table<C, S, W> {
         self.origins[key].waiters.insert(number, waiter());
         self.update_starved(key);
         (key, Allotment::Queued(number))
+    }
+
+    /// The number of an origin, which gets one if it has none.
+    fn key(&mut self, origin: &str, speaks: Speaks) -> Key {
+        if self.origins.get(self.recent).is_none_or(|recent| *recent.name != *origin) {
+            self.recent = match self.keys.get(origin) {
+                Some(key) => *key,
+                None => self.remember(origin, speaks),
+            };
+        }
+        self.recent
     }
 
     fn remember(&mut self, origin: &str, speaks: Speaks) -> Key {
