@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::buffer::ReceiveBuffer;
-use crate::file::{can_send_files, send_before_file, send_file};
+use crate::file::{can_send_files, send_before_more, send_file};
 use crate::local_end::LocalEnd;
 use crate::output::Output;
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
@@ -136,14 +136,15 @@ impl<S: Readiness> Socket<S> {
         })
     }
 
-    /// Sends the first part of a file in `out`, or what is before it. Returns how many bytes the kernel took.
-    fn poll_send_up_to_file(&self, cx: &mut Context<'_>, out: &Output) -> Poll<io::Result<usize>> {
+    /// Sends the first part of a file in `out`, or what is before it, behind which more or the end follows at once.
+    /// Returns how many bytes the kernel took.
+    fn poll_send_before_more(&self, cx: &mut Context<'_>, out: &Output) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.stream.poll_writable(cx))?;
             let socket = self.stream.as_fd();
             let sent = self.stream.try_write(|| match out.front_file() {
                 Some(piece) => send_file(socket, piece),
-                None => out.with_slices(|slices| send_before_file(socket, slices)),
+                None => out.with_slices(|slices| send_before_more(socket, slices)),
             });
             match sent {
                 Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -208,7 +209,7 @@ impl<S: Readiness> Transport for Socket<S> {
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         while !out.is_empty() {
             if out.has_files() {
-                let n = ready!(self.poll_send_up_to_file(cx, out))?;
+                let n = ready!(self.poll_send_before_more(cx, out))?;
                 out.advance(n);
                 continue;
             }
@@ -221,6 +222,15 @@ impl<S: Readiness> Transport for Socket<S> {
             if n == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
+            out.advance(n);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The last bytes wait for the end, which then leaves in their segment.
+    fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
+        while !out.is_empty() {
+            let n = ready!(self.poll_send_before_more(cx, out))?;
             out.advance(n);
         }
         Poll::Ready(Ok(()))

@@ -97,8 +97,8 @@ pub trait Transport: 'static {
     fn poll_flush(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>>;
 
     /// Sends the last bytes of our direction, and what ends it with them (close_notify where there is
-    /// TLS), so that both leave in one call. After it only [`Transport::poll_shutdown`] may
-    /// follow in this direction.
+    /// TLS), so that both leave in one call. [`Transport::poll_shutdown`] or dropping the transport has to
+    /// follow at once: a kernel may hold the last bytes back for it, so that both leave in one segment.
     fn poll_flush_last(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         self.poll_flush(cx, out)
     }

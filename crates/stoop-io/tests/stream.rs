@@ -270,3 +270,31 @@ async fn what_a_peer_had_not_received_when_it_closed_stays_unacknowledged() {
         assert_eq!(ours.unacknowledged(), if came_before { 0 } else { 19 });
     }
 }
+
+/// A reader that waits for the first byte finds the end behind the last one: they leave in one segment.
+#[tokio::test]
+async fn the_last_bytes_wait_for_the_end_behind_them() {
+    use std::io::Read;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    for by_closing in [true, false].repeat(50) {
+        let mut ours = Tcp::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut theirs, _) = listener.accept().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut space = [0; 100];
+            let n = theirs.read(&mut space).unwrap();
+            theirs.set_nonblocking(true).unwrap();
+            (space[..n].to_vec(), theirs.read(&mut [0; 1]).map_err(|error| error.kind()))
+        });
+        let mut out = Output::default();
+        out.put(b"the last");
+        // The reader blocks meanwhile, as a rule; where it does not yet, the test says less.
+        std::thread::yield_now();
+        poll_fn(|cx| ours.poll_flush_last(cx, &mut out)).await.unwrap();
+        if by_closing {
+            drop(ours);
+        } else {
+            poll_fn(|cx| ours.poll_shutdown(cx)).await.unwrap();
+        }
+        assert_eq!(reader.join().unwrap(), (b"the last".to_vec(), Ok(0)), "{by_closing}");
+    }
+}

@@ -17,4 +17,4 @@ pub use cached::is_cached;
 pub use error::FileError;
 pub use piece::FilePiece;
 pub use read::{CachedRead, FILE_READ_BYTES_MAX, read_blocking, read_cached};
-pub(crate) use send::{can_send_files, send_before_file, send_file};
+pub(crate) use send::{can_send_files, send_before_more, send_file};

@@ -36,8 +36,8 @@ pub(crate) fn can_send_files() -> bool {
     false
 }
 
-/// Sends `slices`, behind which more follows at once: the kernel holds back what does not fill a segment.
-pub(crate) fn send_before_file(
+/// Sends `slices`, behind which more or the end follows at once: the kernel holds back what does not fill a segment.
+pub(crate) fn send_before_more(
     socket: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
 ) -> io::Result<usize> {

@@ -94,7 +94,7 @@ impl Transport for Tls {
 
     fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.seal_close_notify();
-        ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
+        ready!(self.inner.poll_flush_last(cx, &mut self.sealed))?;
         self.inner.poll_shutdown(cx)
     }
 
@@ -146,7 +146,11 @@ impl Tls {
             if last && out.is_empty() {
                 self.seal_close_notify();
             }
-            ready!(self.inner.poll_flush(cx, &mut self.sealed))?;
+            let flushed = match last && out.is_empty() {
+                true => self.inner.poll_flush_last(cx, &mut self.sealed),
+                false => self.inner.poll_flush(cx, &mut self.sealed),
+            };
+            ready!(flushed)?;
             if out.is_empty() {
                 return Poll::Ready(Ok(()));
             }
