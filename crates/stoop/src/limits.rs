@@ -153,7 +153,7 @@ pub struct ServerTime {
     /// [`ErrorKind::SlowBody`]: crate::ErrorKind::SlowBody
     pub body_bytes_per_second_min: u64,
     /// Without any output accepted by the client, or by its kernel of what ours has: 30 s. Beyond it:
-    /// reset. That is looked at eight times within the limit, and so found an eighth of it late at most.
+    /// reset. That is looked at sixteen times within the limit, and so found a sixteenth of it late at most.
     pub send: Duration,
     /// For reading and throwing away content that a handler left unread: 1 s. Beyond it: closed.
     pub drain: Duration,

@@ -18,7 +18,7 @@ pub(crate) const LIVENESS_CACHE: Duration = Duration::from_millis(1);
 
 /// How often it is looked at whether a peer takes output, within the time that it has for it. What is on the way when the
 /// wait begins arrives a moment later, and is no reason to wait for all of that time again.
-const LOOKS: u8 = 8;
+const LOOKS: u8 = 16;
 
 /// A transport, and what is to be sent by it.
 pub(crate) struct Wire {
@@ -170,12 +170,12 @@ impl Wire {
     }
 
     /// Looks whether the peer has taken nothing for as long as it is allowed to. It is asked when it
-    /// [is due](Self::send_due): the answer is late by an eighth of that time at most.
+    /// [is due](Self::send_due): the answer is late by a sixteenth of that time at most.
     pub(crate) fn is_stuck(&mut self, now: Instant, allowed: Duration) -> bool {
         if self.check_progress() {
             return false;
         }
-        // What is beyond the eighth look is one that came early.
+        // What is beyond the last look is one that came early.
         self.looks = (self.looks + 1).min(LOOKS - 1);
         self.stuck.is_some_and(|since| now >= after(since, allowed))
     }
