@@ -27,6 +27,16 @@ fn write_once(pipe: &Path) {
     OpenOptions::new().write(true).open(pipe).unwrap().write_all(CONFIG.as_bytes()).unwrap();
 }
 
+/// Expects that another process took over, as the process `served` has told; that this one ends with 0, and that `/f` is
+/// still served. The other process is then ended.
+fn is_taken_over(served: &mut Served, told: &str) {
+    let process = told.split_whitespace().nth(1).unwrap();
+    assert_eq!(told, format!("process {process} took over"));
+    assert_eq!(served.ended(), Some(0));
+    served.until("/f", "content");
+    assert!(Command::new("kill").arg(process).status().unwrap().success());
+}
+
 #[test]
 fn what_is_read_again_may_stand_still_and_signals_are_obeyed() {
     let folder = Folder::new(&[("f", "content")]);
@@ -78,13 +88,8 @@ fn a_process_that_cannot_serve_takes_over_nothing() {
     // And once more, now that it can.
     folder.write("serve.toml", &CONFIG.replace("127.0.0.1", "http://localhost"));
     served.signal("USR2");
-    let told = messages.next();
-    let process = told.split_whitespace().nth(1).unwrap();
-    assert_eq!(told, format!("process {process} took over"));
-    assert_eq!(served.ended(), Some(0));
     // The same sockets, although the place is written otherwise.
-    served.until("/f", "content");
-    assert!(Command::new("kill").arg(process).status().unwrap().success());
+    is_taken_over(&mut served, &messages.next());
 }
 
 /// The sockets that were to be handed over are closed again: clients of a server that ends are refused, and do not wait.
@@ -128,11 +133,7 @@ fn a_hand_over_comes_before_an_end_that_is_asked_for_at_the_same_time() {
             break message;
         }
     };
-    let process = told.split_whitespace().nth(1).unwrap();
-    assert_eq!(told, format!("process {process} took over"));
-    assert_eq!(served.ended(), Some(0));
-    served.until("/f", "content");
-    assert!(Command::new("kill").arg(process).status().unwrap().success());
+    is_taken_over(&mut served, &told);
 }
 
 /// In whatever order they come: the process that they are sent to ends, with 0.
