@@ -118,6 +118,28 @@ fn a_program_that_is_gone_takes_over_nothing_and_holds_no_socket_open() {
     assert_eq!(served.ended(), Some(0));
 }
 
+/// More sockets than a process can take over: it says how many there are, how many there may be, and goes on.
+#[test]
+fn more_sockets_than_can_be_taken_over_are_kept() {
+    let folder = Folder::new(&[("f", "content")]);
+    let places = vec!["'127.0.0.1:0'"; 1_100].join(", ");
+    let text = format!("directory = '.'\nworkers = 1\nlisten = [{places}]\n");
+    folder.write("serve.toml", &text);
+    let mut command = stoop("serve");
+    command.arg("--config").arg(folder.path().join("serve.toml"));
+    let mut served = Served::run(command);
+    let mut messages = served.messages();
+    served.signal("USR2");
+    let said = messages.next();
+    let begin = "cannot hand over: it listens with 1100 sockets, one for each worker and place, and another process can \
+                 take 10";
+    let end = " at most: use fewer places, or fewer --workers; this one goes on";
+    assert!(said.starts_with(begin) && said.ends_with(end), "{said}");
+    served.until("/f", "content");
+    served.signal("TERM");
+    assert_eq!(served.ended(), Some(0));
+}
+
 /// As a script sends them that replaces a process: the service goes on, whichever is seen first.
 #[test]
 fn a_hand_over_comes_before_an_end_that_is_asked_for_at_the_same_time() {
