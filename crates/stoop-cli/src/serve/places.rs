@@ -1,7 +1,9 @@
 //! Where the server listens: the addresses as typed, and the URLs that are printed.
 
+use std::fs::Permissions;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use stoop::{Address, Binding, Endpoint};
@@ -38,6 +40,17 @@ pub(super) fn with_sockets(typed: &str, sockets: Vec<OwnedFd>) -> Result<Binding
     let binding = Binding::from_sockets(sockets);
     let binding = binding.map_err(|error| CommandFailure::Io(error.to_string()))?;
     Ok(spoken(typed, binding))
+}
+
+/// Gives the file of a Unix socket that listens already these permissions, if it is to have some.
+///
+/// # Errors
+/// As [`binding`]; [`CommandFailure::Io`] if they cannot be set.
+pub(super) fn set_mode(typed: &str, mode: Option<u32>) -> Result<(), CommandFailure> {
+    let shown = binding(typed)?.to_string();
+    let (Some(mode), Some(path)) = (mode, shown.strip_prefix("unix:")) else { return Ok(()) };
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
+        .map_err(|error| CommandFailure::io(&format!("cannot set the mode of {path}"), &error))
 }
 
 /// On `http://` no TLS is spoken, whatever certificate there is.

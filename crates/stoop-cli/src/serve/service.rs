@@ -164,6 +164,7 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
         }
     };
     note(settings.listen != started.listen, "where it listens");
+    note(settings.unix_mode != started.unix_mode, "--unix-mode");
     note(settings.wants_tls() != started.wants_tls(), "whether it speaks TLS");
     note(settings.workers() != started.workers(), "its workers");
     let per_address = settings.connections_per_address != started.connections_per_address;
@@ -183,6 +184,7 @@ mod tests {
         assert!(changes_later(&started, &started).is_empty());
         let settings = Settings {
             listen: vec!["1".to_owned()],
+            unix_mode: Some(0o600),
             tls_self_signed: Some(true),
             workers: Some(3),
             connections_per_address: Some(4),
@@ -192,6 +194,7 @@ mod tests {
         };
         let expected = [
             "where it listens",
+            "--unix-mode",
             "whether it speaks TLS",
             "its workers",
             "--connections-per-address",

@@ -17,6 +17,8 @@ fn what_is_wrong_on_the_command_line_ends_with_2() {
         ("--auth ada", "--auth-new"),
         ("--auth ada:plain", "the hash is none of bcrypt"),
         ("--auth ada:b0", "put it between single quotes"),
+        ("--unix-mode 999", "permissions are octal digits, from 000 to 777, such as 660"),
+        ("--unix-mode +66", "permissions are octal digits"),
         ("--workers 0", "must be a whole number from 1 to 1024"),
         ("--access-log xml", "common, combined, json"),
         ("--tls cert.pem key.pem --tls-self-signed", "cannot be used with"),
