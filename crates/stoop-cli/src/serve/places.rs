@@ -98,14 +98,33 @@ pub(super) fn whole(typed: &str, base: &Path) -> String {
 /// # Errors
 /// As [`binding`]; and [`CommandFailure::Usage`] for https without a certificate.
 pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
-    for typed in &settings.listen {
-        if typed.starts_with("https://") && !settings.wants_tls() {
-            let why = "needs a certificate: --tls CERT KEY, or --tls-self-signed";
-            return Err(CommandFailure::Usage(format!("--listen {typed}: {why}")));
-        }
-        binding(typed)?;
+    settings.listen.iter().try_for_each(|typed| check_one(typed, settings))
+}
+
+/// The same of one place.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_one(typed: &str, settings: &Settings) -> Result<(), CommandFailure> {
+    if typed.starts_with("https://") && !settings.wants_tls() {
+        let why = "needs a certificate: --tls CERT KEY, or --tls-self-signed";
+        return Err(CommandFailure::Usage(format!("--listen {typed}: {why}")));
     }
-    Ok(())
+    binding(typed).map(drop)
+}
+
+/// Expects that the directory of a path is there.
+///
+/// # Errors
+/// Why it is not.
+pub(super) fn has_directory(path: &Path) -> Result<(), String> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    match directory.metadata() {
+        Ok(found) if !found.is_dir() => Err(format!("{} is no directory", directory.display())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{}: {error}", directory.display())),
+    }
 }
 
 /// The addresses of this machine's interfaces, loopback first.

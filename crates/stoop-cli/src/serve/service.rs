@@ -9,10 +9,8 @@ use stoop::{Binding, Server, ServerHandle};
 use super::app::{self, Kept};
 use super::args::{ServeArgs, Settings};
 use super::log::Log;
-use super::redirect::SecurePort;
 use super::swap::Swap;
-use super::users::Users;
-use super::{config, manager, places, status};
+use super::{config, manager, places};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -36,11 +34,8 @@ impl Service {
     /// What keeps it from being served.
     pub(super) fn new(args: ServeArgs, started: Settings) -> Result<Self, CommandFailure> {
         #[cfg(not(feature = "tls"))]
-        if started.wants_tls() {
-            return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
-        }
-        let secure_port = started.wants_tls().then(SecurePort::default);
-        let kept = Kept { sight: status::sight(), secure_port, users: Users::default() };
+        needs_no_tls(&started)?;
+        let kept = Kept::new(&started);
         let log = Log::default();
         let next = log.open(&started)?;
         let app = app::app(&started, &kept, next.layer())?;
@@ -152,6 +147,16 @@ impl Service {
         } else {
             format!("; with the next process change: {}", later.join(", "))
         })
+    }
+}
+
+/// # Errors
+/// [`CommandFailure::Usage`] if TLS is asked for, which this command cannot speak.
+#[cfg(not(feature = "tls"))]
+pub(super) fn needs_no_tls(settings: &Settings) -> Result<(), CommandFailure> {
+    match settings.wants_tls() {
+        true => Err(CommandFailure::Usage("this stoop was built without TLS".to_owned())),
+        false => Ok(()),
     }
 }
 
