@@ -221,7 +221,7 @@ impl FuzzedEnd {
                 self.observed.push(StreamOutcome::Trailers(self.ids[&key], fields));
                 self.heard(key, true);
             }
-            Event::Reset { key, reason } => {
+            Event::Reset { key, reason, .. } => {
                 self.observed.push(StreamOutcome::Reset(self.ids[&key], reason));
                 self.over(key);
             }

@@ -249,7 +249,7 @@ impl PeerSide {
                 assert_eq!(end_to_end(&trailers), std::mem::take(&mut sent.trailers));
                 self.read_to_its_end(key, true, all);
             }
-            Event::Reset { key, reason } => {
+            Event::Reset { key, reason, .. } => {
                 let is_honest = matches!(reason, ResetReason::Peer(_) | ResetReason::Unprocessed);
                 assert!(is_honest, "{reason:?}");
                 self.over(key, true);

@@ -68,7 +68,8 @@ pub use memory::{MEMORY_BYTES, Memory};
 pub use output::{OUTPUT_BYTES_MAX, Output};
 #[cfg(feature = "process")]
 pub use process::{
-    hand_descriptor, is_signal_ignored, take_inherited_descriptor, was_closed_at_start,
+    INHERITED_DESCRIPTORS_MAX, hand_descriptor, is_signal_ignored, take_inherited_descriptor,
+    was_closed_at_start,
 };
 pub use socket::{Socket, Tcp, Unix};
 pub use stream::{Stream, from_io, from_io_with_peer};

@@ -38,16 +38,19 @@ pub fn was_closed_at_start(descriptor: u8) -> bool {
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] for a number that was no descriptor when the process started, was taken before, or
-/// is one of a standard stream or above 1,023.
+/// is one of a standard stream or not below [`INHERITED_DESCRIPTORS_MAX`].
 pub fn take_inherited_descriptor(number: RawFd) -> io::Result<OwnedFd> {
     let index = usize::try_from(number).ok().filter(|number| *number >= 3);
     let word = index.and_then(|index| INHERITED.get(index / 64));
+    let not_found = |why: &str| {
+        io::Error::new(io::ErrorKind::NotFound, format!("the descriptor {number} {why}"))
+    };
     let (Some(index), Some(word)) = (index, word) else {
-        return Err(io::ErrorKind::NotFound.into());
+        return Err(not_found("cannot be taken: only those from 3 to 1023 can"));
     };
     let bit = 1 << (index % 64);
     if word.fetch_and(!bit, Relaxed) & bit == 0 {
-        return Err(io::ErrorKind::NotFound.into());
+        return Err(not_found("was not open when the process started, or was taken already"));
     }
     // SAFETY: the descriptor was open before `main`, when nothing in this process owned one but the standard streams, and
     // its bit, which only one call finds set, is the right to own it.
@@ -67,11 +70,16 @@ pub fn hand_descriptor(descriptor: impl AsFd, place: &mut OwnedFd) -> io::Result
     Ok(place.as_raw_fd())
 }
 
+/// Descriptors that a process can take have numbers below this one: 1,024, which is also how many descriptors a process may
+/// have on most systems unless it asks for more. Each is looked at before `main`.
+pub const INHERITED_DESCRIPTORS_MAX: usize = 1_024;
+
 /// A bit for each standard stream.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// A bit for each further descriptor that the process was started with, and that was not taken.
-static INHERITED: [AtomicU64; 16] = [const { AtomicU64::new(0) }; 16];
+static INHERITED: [AtomicU64; INHERITED_DESCRIPTORS_MAX / 64] =
+    [const { AtomicU64::new(0) }; INHERITED_DESCRIPTORS_MAX / 64];
 
 /// The function that the system's loader calls before `main`, and so before Rust's runtime.
 // SAFETY: the section is an array of pointers to functions, and this is one: of a function that may
@@ -127,6 +135,9 @@ mod tests {
         for number in [-1, 0, 2, 1_024, RawFd::MAX] {
             let error = take_inherited_descriptor(number).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::NotFound, "{number}");
+            let said =
+                format!("the descriptor {number} cannot be taken: only those from 3 to 1023");
+            assert!(error.to_string().starts_with(&said), "{error}");
         }
         for number in ["7", "64", "1023"] {
             let mut shell = Command::new("bash");

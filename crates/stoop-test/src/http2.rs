@@ -140,7 +140,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
                     let trailers = self.machine.take_trailers().expect("they were announced");
                     Some(ClientEvent::Trailers(*key, *trailers))
                 }
-                Event::Reset { key, reason } => Some(ClientEvent::Reset(*key, *reason)),
+                Event::Reset { key, reason, .. } => Some(ClientEvent::Reset(*key, *reason)),
                 Event::GoAway { code } => Some(ClientEvent::GoAway(*code)),
                 Event::Closed => Some(ClientEvent::Closed),
                 _ => None,

@@ -69,8 +69,8 @@ impl End {
 
 /// What is to be told of one exchange.
 pub(crate) trait Watch: Send + 'static {
-    /// The handler has answered.
-    fn responded(&mut self, response: &Response);
+    /// The handler has answered: at once, in the call in which it had the request, or later.
+    fn responded(&mut self, response: &Response, at_once: bool);
     /// The exchange is over.
     fn ended(&mut self, end: End);
 }
@@ -97,9 +97,11 @@ pub(crate) fn watch<M: Mode>(
     answer: impl FnOnce() -> Answer<M::Future, Body>,
 ) -> Answer<M::Future, Body> {
     let mut watched = Watched(Some(watch));
-    map::<M>(answer(), move |response| {
+    let answer = answer();
+    let at_once = matches!(answer, Answer::Now(_));
+    map::<M>(answer, move |response| {
         if let Some(watch) = &mut watched.0 {
-            watch.responded(&response);
+            watch.responded(&response, at_once);
         }
         response.on_sent(move |sent| {
             if let Some(mut watch) = watched.0.take() {

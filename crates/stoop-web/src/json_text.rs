@@ -8,25 +8,50 @@ use std::io::Write;
 /// (U+2028, U+2029), and what changes the direction of text: a terminal obeys them.
 pub(crate) fn put_json(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
+    put_json_text(text, out);
+    out.push(b'"');
+}
+
+/// The same without the quotes.
+#[inline]
+pub(crate) fn put_json_text(text: &[u8], out: &mut Vec<u8>) {
     // Most texts are, and are copied at once.
-    if is_plain(text) {
-        out.extend_from_slice(text);
-        return out.push(b'"');
+    match is_plain(text) {
+        true => out.extend_from_slice(text),
+        false => put_odd_text(text, out),
     }
+}
+
+fn put_odd_text(text: &[u8], out: &mut Vec<u8>) {
     for chunk in text.utf8_chunks() {
         put_text(chunk.valid(), out);
         if !chunk.invalid().is_empty() {
             out.extend_from_slice("\u{fffd}".as_bytes());
         }
     }
-    out.push(b'"');
 }
 
-/// Whether text is printable ASCII, of which nothing has to be escaped. All of it is looked at, which the compiler does for
-/// many bytes at once.
-fn is_plain(text: &[u8]) -> bool {
+/// Whether text is printable ASCII without quotes and backslashes, of which nothing has to be escaped.
+#[inline]
+pub(crate) fn is_plain(text: &[u8]) -> bool {
     let is_odd = |byte: u8| !(0x20..0x7f).contains(&byte) || byte == b'"' || byte == b'\\';
-    !text.iter().fold(false, |odd, byte| odd | is_odd(*byte))
+    let Some(last) = text.last_chunk() else { return !text.iter().any(|byte| is_odd(*byte)) };
+    // The last eight bytes may be looked at twice.
+    let (words, _) = text.as_chunks();
+    words.iter().fold(odd_bits(*last), |odd, word| odd | odd_bits(*word)) == 0
+}
+
+/// Bits that are all zero if none of eight bytes has to be escaped.
+#[inline]
+fn odd_bits(bytes: [u8; 8]) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_ne_bytes(bytes);
+    // The high bit of a byte that is zero, and perhaps of others if there is one.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let is = |byte: u8| zeros(word ^ (ONES * u64::from(byte)));
+    let controls = word.wrapping_sub(ONES * 0x20) & !word;
+    (word | controls | is(b'"') | is(b'\\') | is(0x7f)) & HIGH
 }
 
 fn put_text(text: &str, out: &mut Vec<u8>) {
@@ -81,6 +106,23 @@ mod tests {
             assert_eq!(put(text.as_bytes()), json, "{text:?}");
         }
         assert_eq!(put(b"a\xffb\xc3"), "\"a\u{fffd}b\u{fffd}\"");
+    }
+
+    /// Where a byte stands decides which words it is looked at in.
+    #[test]
+    fn each_byte_that_is_escaped_is_found_at_each_place() {
+        for len in 1..35 {
+            for place in 0..len {
+                for byte in 0..=255_u8 {
+                    for others in [b' ', b'!', b'#', b'[', b'~'] {
+                        let mut text = vec![others; len];
+                        text[place] = byte;
+                        let is_odd = !matches!(byte, b' '..=b'~') || byte == b'"' || byte == b'\\';
+                        assert_eq!(is_plain(&text), !is_odd, "{byte} at {place} of {len}");
+                    }
+                }
+            }
+        }
     }
 
     /// What is read again is what was written, for each character of the planes that have some that are escaped.

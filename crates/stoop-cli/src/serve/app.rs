@@ -6,7 +6,7 @@ use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight
 
 use super::args::Settings;
 use super::redirect::{SecurePort, ToHttps};
-use super::status::Status;
+use super::status::{self, Status};
 use super::users::Users;
 use crate::failure::CommandFailure;
 
@@ -46,6 +46,14 @@ pub(super) struct Kept {
     /// Where TLS is spoken, if the process speaks it.
     pub(super) secure_port: Option<SecurePort>,
     pub(super) users: Users,
+}
+
+impl Kept {
+    /// What a process that is started with these settings keeps.
+    pub(super) fn new(started: &Settings) -> Self {
+        let secure_port = started.wants_tls().then(SecurePort::default);
+        Self { sight: status::sight(), secure_port, users: Users::default() }
+    }
 }
 
 /// Builds the application, which logs by `log`.
@@ -91,7 +99,11 @@ fn cors(has_users: bool) -> Cors {
     if has_users { cors.headers(["authorization"]) } else { cors }
 }
 
-fn files(settings: &Settings) -> Result<Files, CommandFailure> {
+/// The files of the directory.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if it cannot be opened.
+pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     let directory = settings.directory();
     let opened = Files::new(&directory);
     let mut files = opened.map_err(|error| {

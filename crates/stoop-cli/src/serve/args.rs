@@ -21,7 +21,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) config: Option<PathBuf>,
 
-    /// Check the options, the directory, the certificates and the places, and end without listening there
+    /// Check the options, the directory, the certificates, the users, the log and the places, tell all that is wrong, and
+    /// end without listening there
     #[arg(long)]
     pub(super) check: bool,
 
@@ -53,6 +54,12 @@ pub(super) struct Settings {
     #[arg(short, long, value_name = "ADDR")]
     #[serde(deserialize_with = "one_or_several")]
     pub(super) listen: Vec<String>,
+
+    /// Give the files of Unix sockets these permissions, in octal: who may connect, as 660 for the owner and the group
+    /// [default: what the umask leaves]
+    #[arg(long, value_name = "MODE", value_parser = permissions)]
+    #[serde(deserialize_with = "written_permissions")]
+    pub(super) unix_mode: Option<u32>,
 
     /// Speak TLS with this certificate chain and its key, as PEM
     #[arg(long, value_names = ["CERT", "KEY"], num_args = 2, conflicts_with = "tls_self_signed")]
@@ -159,6 +166,13 @@ fn connections(text: &str) -> Result<usize, String> {
     units::count(text, 0..=u64::from(u32::MAX)).map(|count| count as usize)
 }
 
+/// Permissions of a file, in octal digits.
+fn permissions(text: &str) -> Result<u32, String> {
+    let is_octal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+    mode.ok_or_else(|| "permissions are octal digits, from 000 to 777, such as 660".to_owned())
+}
+
 /// Tells what the option is called here.
 fn other_name(port: &str) -> Result<String, String> {
     Err(format!("write '-l {port}', or '-l 0.0.0.0:{port}' for all machines of the network"))
@@ -188,6 +202,25 @@ fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D:
         Given::One(one) => vec![one],
         Given::Several(several) => several,
     })
+}
+
+/// In a file, permissions are a string: a number would be one to the base of ten.
+fn written_permissions<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
+    struct Given;
+
+    impl Visitor<'_> for Given {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string of octal digits, such as \"660\"")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
+            permissions(text).map_err(E::custom)
+        }
+    }
+
+    value.deserialize_str(Given).map(Some)
 }
 
 /// In a file, `true` is what the option is without a value, and `false` none.

@@ -1,6 +1,5 @@
-//! What `--check` finds out of the places without listening there.
+//! `--check`: finds out what keeps it from serving, all of it, without listening and without making a file.
 
-use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::SocketAddr as UnixAddress;
@@ -8,41 +7,137 @@ use std::path::Path;
 
 use stoop::{Address, Endpoint};
 
+use super::app::{self, Kept};
 use super::args::Settings;
-use super::places;
+use super::{announce, log, places, users};
 use crate::failure::CommandFailure;
+use crate::stderr;
 
 /// What it does not find out, for the message of success.
-pub(super) const NOT_CHECKED: &str =
+const NOT_CHECKED: &str =
     "not checked: whether its places are free, and whether this user may listen there";
 
-/// Checks all places.
+/// Checks everything, and says what was found.
+///
+/// # Errors
+/// [`CommandFailure::Usage`] if one of the findings is one, else [`CommandFailure::Io`]: with the last of them; the others
+/// are told before.
+pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
+    let mut found = findings(settings);
+    let is_usage = found.iter().any(|failure| matches!(failure, CommandFailure::Usage(_)));
+    let Some(last) = found.pop() else {
+        let directory = settings.directory();
+        let text = format!("{} can be served as asked\n{NOT_CHECKED}\n", directory.display());
+        return announce::say(settings, &text);
+    };
+    for failure in found {
+        if let CommandFailure::Usage(message) | CommandFailure::Io(message) = failure {
+            stderr::message(message);
+        }
+    }
+    Err(match last {
+        CommandFailure::Io(message) if is_usage => CommandFailure::Usage(message),
+        last => last,
+    })
+}
+
+/// All that keeps it from serving.
+fn findings(settings: &Settings) -> Vec<CommandFailure> {
+    let mut found = Vec::new();
+    let mut note = |checked: Result<(), CommandFailure>| {
+        let is_well = checked.is_ok();
+        found.extend(checked.err());
+        is_well
+    };
+    let mut taken = Vec::new();
+    for typed in &settings.listen {
+        note(place(typed, settings, &mut taken));
+    }
+    note(log::check(settings));
+    note(certificate(settings));
+    let mut is_well = note(app::files(settings).map(drop));
+    for index in 0..settings.auth.len() {
+        is_well &= note(users::check(&settings.auth, index));
+    }
+    // Everything that it is made of is well.
+    if is_well {
+        note(app::app(settings, &Kept::new(settings), None).map(drop));
+    }
+    found
+}
+
+#[cfg(feature = "tls")]
+fn certificate(settings: &Settings) -> Result<(), CommandFailure> {
+    super::certificate::tls(settings).map(drop)
+}
+
+#[cfg(not(feature = "tls"))]
+fn certificate(settings: &Settings) -> Result<(), CommandFailure> {
+    super::service::needs_no_tls(settings)
+}
+
+/// A place that others come behind.
+#[derive(Debug, PartialEq, Eq)]
+enum Taken {
+    Inet(SocketAddr),
+    Unix(String),
+}
+
+/// Checks a place, beside those before it.
 ///
 /// # Errors
 /// [`CommandFailure::Io`] for an address that this machine does not have, and a path where there can be no socket;
-/// [`CommandFailure::Usage`] for a place that is given twice.
-pub(super) fn places(settings: &Settings) -> Result<(), CommandFailure> {
-    let own = own_addresses();
-    let mut taken = HashSet::new();
-    for typed in &settings.listen {
-        let binding = places::binding(typed)?.to_string();
-        let failed = |why: &str| CommandFailure::Io(format!("--listen {typed}: {why}"));
-        let place = match binding.strip_prefix("unix:") {
-            Some(path) => {
-                unix(Path::new(path)).map_err(|why| failed(&why))?;
-                binding
-            }
-            None => match inet(&binding, own.as_deref()).map_err(|why| failed(&why))? {
-                Some(address) => address.to_string(),
-                // Each has a port of its own.
-                None => continue,
-            },
-        };
-        if !taken.insert(place) {
-            return Err(CommandFailure::Usage(format!("--listen {typed}: is given twice")));
+/// [`CommandFailure::Usage`] for text that is no place, and for a place that is given twice.
+fn place(typed: &str, settings: &Settings, taken: &mut Vec<Taken>) -> Result<(), CommandFailure> {
+    places::check_one(typed, settings)?;
+    let binding = places::binding(typed)?.to_string();
+    let failed = |why: String| CommandFailure::Io(format!("--listen {typed}: {why}"));
+    let place = match binding.strip_prefix("unix:") {
+        Some(path) => {
+            unix(Path::new(path)).map_err(failed)?;
+            Taken::Unix(path.to_owned())
         }
+        None => match inet(&binding, own_addresses().as_deref()).map_err(failed)? {
+            Some(address) => Taken::Inet(address),
+            // Each has a port of its own.
+            None => return Ok(()),
+        },
+    };
+    let before = taken.iter().find(|before| excludes(before, &place));
+    let again = before.map(|before| match before {
+        Taken::Inet(address) if *before != place => format!("{address} has that port already"),
+        _ => "is given twice".to_owned(),
+    });
+    taken.push(place);
+    match again {
+        Some(why) => Err(CommandFailure::Usage(format!("--listen {typed}: {why}"))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether only one of two places can be listened in.
+fn excludes(one: &Taken, other: &Taken) -> bool {
+    match (one, other) {
+        (Taken::Inet(one), Taken::Inet(other)) if one.port() == other.port() => {
+            is_among(one.ip(), other.ip()) || is_among(other.ip(), one.ip())
+        }
+        _ => one == other,
+    }
+}
+
+/// Whether a socket at `all` gets what comes for `ip`. All addresses of IPv6 are those of IPv4 too, as Linux has it by
+/// default.
+fn is_among(ip: IpAddr, all: IpAddr) -> bool {
+    ip == all
+        || match all {
+            IpAddr::V4(all) => all.is_unspecified() && ip.is_ipv4(),
+            IpAddr::V6(all) => all.is_unspecified() && (ip.is_ipv6() || !is_ipv6_alone()),
+        }
+}
+
+fn is_ipv6_alone() -> bool {
+    let read = std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only");
+    read.is_ok_and(|value| value.trim() != "0")
 }
 
 /// The first address of a binding that this machine has; none where any port will do.
@@ -92,15 +187,7 @@ fn own_addresses() -> Option<Vec<IpAddr>> {
 /// Whether a Unix socket can be at a path.
 fn unix(path: &Path) -> Result<(), String> {
     UnixAddress::from_pathname(path).map_err(|error| error.to_string())?;
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    match directory.metadata() {
-        Ok(found) if !found.is_dir() => {
-            return Err(format!("{} is no directory", directory.display()));
-        }
-        Ok(_) => {}
-        Err(error) => return Err(format!("{}: {error}", directory.display())),
-    }
+    places::has_directory(path)?;
     match path.symlink_metadata() {
         Ok(found) if !found.file_type().is_socket() => {
             Err("there is something that is no socket".to_owned())
@@ -114,10 +201,13 @@ mod tests {
     use super::*;
 
     fn checked(listen: &[&str]) -> Result<(), String> {
-        let listen = listen.iter().map(|place| (*place).to_owned()).collect();
-        places(&Settings { listen, ..Settings::default() }).map_err(|failure| match failure {
-            CommandFailure::Usage(message) | CommandFailure::Io(message) => message,
-            other => panic!("{other:?}"),
+        let mut taken = Vec::new();
+        let settings = Settings::default();
+        listen.iter().try_for_each(|typed| {
+            place(typed, &settings, &mut taken).map_err(|failure| match failure {
+                CommandFailure::Usage(message) | CommandFailure::Io(message) => message,
+                other => panic!("{other:?}"),
+            })
         })
     }
 
@@ -126,6 +216,16 @@ mod tests {
         let long = format!("unix:/tmp/{}", "x".repeat(200));
         for (listen, expected) in [
             (&["8080", "127.0.0.1:8080"][..], "--listen 127.0.0.1:8080: is given twice"),
+            (
+                &["0.0.0.0:1", "127.0.0.1:1"],
+                "--listen 127.0.0.1:1: 0.0.0.0:1 has that port already",
+            ),
+            (
+                &["127.0.0.1:1", "0.0.0.0:1"],
+                "--listen 0.0.0.0:1: 127.0.0.1:1 has that port already",
+            ),
+            (&["[::]:1", "[::1]:1"], "--listen [::1]:1: [::]:1 has that port already"),
+            (&["unix:/tmp/a", "http://unix:/tmp/a"], "is given twice"),
             (&["unix:/nowhere/at/all/x"], "/nowhere/at/all: No such file"),
             (&["unix:/dev/null"], "there is something that is no socket"),
             (&["unix:/dev/null/x"], "/dev/null is no directory"),
@@ -140,6 +240,7 @@ mod tests {
             "[::]:1",
             "0.0.0.0:2",
             "127.9.9.9:3",
+            "127.9.9.8:3",
             "unix:/tmp/no-such-socket",
         ];
         assert_eq!(checked(&well), Ok(()));

@@ -64,6 +64,7 @@ impl Settings {
         Self {
             directory: self.directory.or(below.directory),
             listen: list(self.listen, below.listen),
+            unix_mode: self.unix_mode.or(below.unix_mode),
             tls: if has_tls { self.tls } else { below.tls },
             tls_self_signed: match has_tls {
                 true => self.tls_self_signed,
@@ -142,8 +143,9 @@ mod tests {
             "directory = 'public'\nlisten = ['1']\ntls = ['/a.pem', 'b.pem']\nspa = true\n\
              listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
              access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
-             quiet = true\n",
+             quiet = true\nunix-mode = '0660'\n",
         );
+        assert_eq!(settings.unix_mode, Some(0o660));
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
         assert_eq!(settings.tls, [Path::new("/a.pem"), Path::new("/etc/site/b.pem")]);
         assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
@@ -184,6 +186,10 @@ mod tests {
             ("access-log = 'xml'", "unknown variant `xml`"),
             ("status = 'everyone'", "unknown variant `everyone`"),
             ("status = 1", "expected true, false, or \"local\""),
+            ("unix-mode = 660", "expected a string of octal digits"),
+            ("unix-mode = '888'", "permissions are octal digits, from 000 to 777"),
+            ("unix-mode = '1777'", "permissions are octal digits"),
+            ("unix-mode = ''", "permissions are octal digits"),
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();
             let CommandFailure::Usage(message) = failure else { panic!("{text}") };

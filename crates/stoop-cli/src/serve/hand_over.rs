@@ -5,14 +5,14 @@
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write, pipe};
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use stoop::ServerHandle;
-use stoop_io::{hand_descriptor, take_inherited_descriptor};
+use stoop_io::{INHERITED_DESCRIPTORS_MAX, hand_descriptor, take_inherited_descriptor};
 use tokio::task::JoinHandle;
 
 use crate::failure::CommandFailure;
@@ -79,19 +79,27 @@ impl Handed {
 
 /// Descriptors with small numbers, under which sockets are handed over.
 pub(super) struct Reserve {
+    /// As many as were asked for, or as have such numbers.
     places: Vec<OwnedFd>,
     nothing: File,
 }
 
 impl Reserve {
-    /// Room for `count` sockets, and the pipe.
+    /// Room for `count` sockets, and the pipe: as far as the next process can take them.
     ///
     /// # Errors
     /// The system's.
     pub(super) fn new(count: usize) -> io::Result<Self> {
         let nothing = File::open("/dev/null")?;
-        let places = (0..=count).map(|_| Ok(nothing.try_clone()?.into()));
-        Ok(Self { places: places.collect::<io::Result<_>>()?, nothing })
+        let mut places = Vec::new();
+        while places.len() <= count {
+            let place = OwnedFd::from(nothing.try_clone()?);
+            if place.as_raw_fd() as usize >= INHERITED_DESCRIPTORS_MAX {
+                break;
+            }
+            places.push(place);
+        }
+        Ok(Self { places, nothing })
     }
 
     /// Starts the command again, and hands it the sockets of `server`, whose places are called so.
@@ -124,10 +132,10 @@ impl Reserve {
     ) -> io::Result<(PipeReader, Child)> {
         let (reader, writer) = pipe()?;
         let sockets = server.sockets()?;
+        self.has_room_for(sockets.iter().map(Vec::len).sum())?;
         let mut places = self.places.iter_mut();
         let mut hand = |descriptor: OwnedFd| {
-            let place =
-                places.next().ok_or_else(|| io::Error::other("there are too many sockets"))?;
+            let place = places.next().ok_or_else(|| io::Error::other("there is no room"))?;
             hand_descriptor(descriptor, place)
         };
         let ready = hand(writer.into())?;
@@ -148,6 +156,18 @@ impl Reserve {
         let failed =
             |error| io::Error::other(format!("cannot start {}: {error}", program.display()));
         Ok((reader, started.map_err(failed)?))
+    }
+
+    /// One of the places is for the pipe.
+    fn has_room_for(&self, sockets: usize) -> io::Result<()> {
+        let max = self.places.len().saturating_sub(1);
+        if sockets <= max {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "it listens with {sockets} sockets, one for each worker and place, and another process can take \
+             {max} at most: use fewer places, or fewer --workers"
+        )))
     }
 
     /// Makes the places those of nothing again.

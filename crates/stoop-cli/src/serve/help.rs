@@ -13,7 +13,7 @@ Examples:
 
 Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
 over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
-is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Sockets of systemd (LISTEN_FDS) are served too, and \
+is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Who may connect to a Unix socket, the permissions of its file decide: --unix-mode sets them. Sockets of systemd (LISTEN_FDS) are served too, and \
 take the place of the default.
 
 Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
@@ -52,7 +52,7 @@ Signals:
   SIGTERM, SIGINT: no new connections; requests that run have 30 s to end. A second one ends at \
 once.
   SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
-What is wrong then changes nothing. Where it listens, whether it speaks TLS there, its threads and \
+What is wrong then changes nothing. Where it listens, --unix-mode, whether it speaks TLS there, its threads and \
 the limit of an address stay.
   SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
 and ends as on SIGTERM once that one serves: no connection is refused meanwhile. If it does not serve within 60 s, \

@@ -45,9 +45,16 @@ pub(super) fn listening(
         let sockets = handed.sockets(&name);
         listening.sockets_max += sockets.as_ref().map_or(0, Vec::len).max(workers);
         listening.names.push(name);
-        listening.bindings.push(match sockets {
-            Some(sockets) => places::with_sockets(typed, sockets)?,
+        let binding = match sockets {
+            Some(sockets) => {
+                places::set_mode(typed, settings.unix_mode)?;
+                places::with_sockets(typed, sockets)?
+            }
             None => places::binding(typed)?,
+        };
+        listening.bindings.push(match settings.unix_mode {
+            Some(mode) => binding.mode(mode),
+            None => binding,
         });
     }
     Ok(listening)

@@ -14,6 +14,7 @@ use stoop::ServingEvent;
 use stoop_web::{AccessLog, LogHandle};
 
 use super::args::{LogFormat, Settings};
+use super::places;
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};
 
@@ -163,6 +164,24 @@ impl Write for LogFile {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Checks that the log can be written, as far as that shows without making its file.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if it cannot.
+pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
+    if settings.log_format().is_none() {
+        return Ok(());
+    }
+    let Some(path) = &settings.access_log_file else { return standard_output().map(drop) };
+    match path.try_exists() {
+        // Where a link leads nowhere, its target would be made.
+        Ok(false) if path.symlink_metadata().is_err() => places::has_directory(path)
+            .map_err(|why| CommandFailure::Io(format!("cannot open {}: {why}", path.display()))),
+        Ok(false) => Ok(()),
+        _ => append_to(path).map(drop),
     }
 }
 

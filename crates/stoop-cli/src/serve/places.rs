@@ -1,7 +1,9 @@
 //! Where the server listens: the addresses as typed, and the URLs that are printed.
 
+use std::fs::Permissions;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use stoop::{Address, Binding, Endpoint};
@@ -38,6 +40,17 @@ pub(super) fn with_sockets(typed: &str, sockets: Vec<OwnedFd>) -> Result<Binding
     let binding = Binding::from_sockets(sockets);
     let binding = binding.map_err(|error| CommandFailure::Io(error.to_string()))?;
     Ok(spoken(typed, binding))
+}
+
+/// Gives the file of a Unix socket that listens already these permissions, if it is to have some.
+///
+/// # Errors
+/// As [`binding`]; [`CommandFailure::Io`] if they cannot be set.
+pub(super) fn set_mode(typed: &str, mode: Option<u32>) -> Result<(), CommandFailure> {
+    let shown = binding(typed)?.to_string();
+    let (Some(mode), Some(path)) = (mode, shown.strip_prefix("unix:")) else { return Ok(()) };
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
+        .map_err(|error| CommandFailure::io(&format!("cannot set the mode of {path}"), &error))
 }
 
 /// On `http://` no TLS is spoken, whatever certificate there is.
@@ -85,14 +98,33 @@ pub(super) fn whole(typed: &str, base: &Path) -> String {
 /// # Errors
 /// As [`binding`]; and [`CommandFailure::Usage`] for https without a certificate.
 pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
-    for typed in &settings.listen {
-        if typed.starts_with("https://") && !settings.wants_tls() {
-            let why = "needs a certificate: --tls CERT KEY, or --tls-self-signed";
-            return Err(CommandFailure::Usage(format!("--listen {typed}: {why}")));
-        }
-        binding(typed)?;
+    settings.listen.iter().try_for_each(|typed| check_one(typed, settings))
+}
+
+/// The same of one place.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_one(typed: &str, settings: &Settings) -> Result<(), CommandFailure> {
+    if typed.starts_with("https://") && !settings.wants_tls() {
+        let why = "needs a certificate: --tls CERT KEY, or --tls-self-signed";
+        return Err(CommandFailure::Usage(format!("--listen {typed}: {why}")));
     }
-    Ok(())
+    binding(typed).map(drop)
+}
+
+/// Expects that the directory of a path is there.
+///
+/// # Errors
+/// Why it is not.
+pub(super) fn has_directory(path: &Path) -> Result<(), String> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    match directory.metadata() {
+        Ok(found) if !found.is_dir() => Err(format!("{} is no directory", directory.display())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{}: {error}", directory.display())),
+    }
 }
 
 /// The addresses of this machine's interfaces, loopback first.

@@ -30,16 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What keeps it from serving.
 pub(super) fn run(args: ServeArgs) -> Result<(), CommandFailure> {
     let settings = config::settings(&args)?;
-    places::check(&settings)?;
-    let is_check = args.check;
-    let service = Arc::new(Service::new(args, settings)?);
-    if is_check {
-        let settings = service.started();
-        check::places(settings)?;
-        let (directory, not_checked) = (settings.directory(), check::NOT_CHECKED);
-        let text = format!("{} can be served as asked\n{not_checked}\n", directory.display());
-        return announce::say(settings, &text);
+    if args.check {
+        return check::check(&settings);
     }
+    places::check(&settings)?;
+    let service = Arc::new(Service::new(args, settings)?);
     // Each connection is a descriptor.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

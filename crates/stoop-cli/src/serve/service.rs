@@ -9,10 +9,8 @@ use stoop::{Binding, Server, ServerHandle};
 use super::app::{self, Kept};
 use super::args::{ServeArgs, Settings};
 use super::log::Log;
-use super::redirect::SecurePort;
 use super::swap::Swap;
-use super::users::Users;
-use super::{config, manager, places, status};
+use super::{config, manager, places};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -36,11 +34,8 @@ impl Service {
     /// What keeps it from being served.
     pub(super) fn new(args: ServeArgs, started: Settings) -> Result<Self, CommandFailure> {
         #[cfg(not(feature = "tls"))]
-        if started.wants_tls() {
-            return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
-        }
-        let secure_port = started.wants_tls().then(SecurePort::default);
-        let kept = Kept { sight: status::sight(), secure_port, users: Users::default() };
+        needs_no_tls(&started)?;
+        let kept = Kept::new(&started);
         let log = Log::default();
         let next = log.open(&started)?;
         let app = app::app(&started, &kept, next.layer())?;
@@ -155,6 +150,16 @@ impl Service {
     }
 }
 
+/// # Errors
+/// [`CommandFailure::Usage`] if TLS is asked for, which this command cannot speak.
+#[cfg(not(feature = "tls"))]
+pub(super) fn needs_no_tls(settings: &Settings) -> Result<(), CommandFailure> {
+    match settings.wants_tls() {
+        true => Err(CommandFailure::Usage("this stoop was built without TLS".to_owned())),
+        false => Ok(()),
+    }
+}
+
 /// What settings change that holds until the process ends.
 fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
     let mut later = Vec::new();
@@ -164,6 +169,7 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
         }
     };
     note(settings.listen != started.listen, "where it listens");
+    note(settings.unix_mode != started.unix_mode, "--unix-mode");
     note(settings.wants_tls() != started.wants_tls(), "whether it speaks TLS");
     note(settings.workers() != started.workers(), "its workers");
     let per_address = settings.connections_per_address != started.connections_per_address;
@@ -183,6 +189,7 @@ mod tests {
         assert!(changes_later(&started, &started).is_empty());
         let settings = Settings {
             listen: vec!["1".to_owned()],
+            unix_mode: Some(0o600),
             tls_self_signed: Some(true),
             workers: Some(3),
             connections_per_address: Some(4),
@@ -192,6 +199,7 @@ mod tests {
         };
         let expected = [
             "where it listens",
+            "--unix-mode",
             "whether it speaks TLS",
             "its workers",
             "--connections-per-address",

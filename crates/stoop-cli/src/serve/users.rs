@@ -11,6 +11,8 @@ use crate::failure::CommandFailure;
 
 /// The costliest hash that is taken: some eight seconds for each request with a wrong password.
 const COST_MAX: u32 = 17;
+/// The least that bcrypt has.
+const COST_MIN: u32 = 4;
 
 /// Threads that compare hashes, and requests that wait for them.
 const THREADS: usize = 2;
@@ -41,7 +43,11 @@ impl Users {
 }
 
 fn basic_auth(users: &[String]) -> Result<BasicAuth, CommandFailure> {
-    let hashes = users.iter().map(|user| parse(user)).collect::<Result<HashMap<_, _>, _>>()?;
+    let mut hashes = HashMap::new();
+    for index in 0..users.len() {
+        check(users, index)?;
+        hashes.extend([parse(&users[index])?]);
+    }
     let decoys: Vec<String> = hashes.values().cloned().collect();
     let key = RandomState::new();
     let check = move |name: &str, password: &str| {
@@ -52,6 +58,19 @@ fn basic_auth(users: &[String]) -> Result<BasicAuth, CommandFailure> {
     };
     let pool = BlockingPool::new(THREADS, WAITING_MAX);
     Ok(BasicAuth::new("stoop serve").check_blocking(pool, check))
+}
+
+/// Checks one of the users, beside those before it.
+///
+/// # Errors
+/// [`CommandFailure::Usage`] for a text that is none, and for a name that one before it has.
+pub(super) fn check(users: &[String], index: usize) -> Result<(), CommandFailure> {
+    let (name, _) = parse(&users[index])?;
+    let has_name = |user: &String| user.split_once(':').is_some_and(|(other, _)| other == name);
+    match users[..index].iter().any(has_name) {
+        true => Err(CommandFailure::Usage(format!("--auth {name}: is given twice"))),
+        false => Ok(()),
+    }
 }
 
 /// The hash that the password of an unknown user is compared with, so that it takes as long as that of a known one. Where
@@ -76,6 +95,9 @@ fn parse(user: &str) -> Result<(String, String), CommandFailure> {
         Ok(parts) if parts.get_cost() > COST_MAX => {
             Err(wrong(name, "the hash has a cost above 17, and would take minutes to compare"))
         }
+        Ok(parts) if parts.get_cost() < COST_MIN => {
+            Err(wrong(name, "the hash has a cost below 4, with which no password is compared"))
+        }
         Ok(_) => Ok((name.to_owned(), hash.to_owned())),
     }
 }
@@ -89,11 +111,19 @@ mod tests {
         let hash = bcrypt::hash("secret", 4).unwrap();
         assert_eq!(parse(&format!("ada:{hash}")).unwrap(), ("ada".to_owned(), hash.clone()));
         let costly = hash.replacen("$04$", "$18$", 1);
-        for wrong in ["ada", "", ":x", "ada:secret", "ada:$1$abc", &format!("ada:{costly}")] {
+        let cheap = hash.replacen("$04$", "$03$", 1);
+        let changed = hash.replacen("$04$", "$04$!", 1);
+        let changed = &changed[..hash.len()];
+        let wrong = ["ada", "", ":x", "ada:secret", "ada:$1$abc"].map(str::to_owned);
+        let hashes = [&*costly, &*cheap, changed].map(|hash| format!("ada:{hash}"));
+        for wrong in wrong.iter().chain(&hashes) {
             let Err(CommandFailure::Usage(message)) = parse(wrong) else { panic!("{wrong}") };
             assert!(!message.contains("secret") && message.starts_with("--auth"), "{message}");
         }
         assert!(Users::default().auth(&[]).unwrap().is_none());
+        let twice = ["x", "ada", "x"].map(|name| format!("{name}:{hash}"));
+        let Err(CommandFailure::Usage(message)) = Users::default().auth(&twice) else { panic!() };
+        assert_eq!(message, "--auth x: is given twice");
     }
 
     #[test]

@@ -36,6 +36,8 @@
 
 use std::ops::Range;
 
+use http::StatusCode;
+
 mod bdp;
 mod budget;
 mod code;
@@ -132,6 +134,9 @@ pub enum Event {
         key: StreamKey,
         /// The reason.
         reason: ResetReason,
+        /// The status of the response that is sent before RST_STREAM: a server answers content that is too large, where
+        /// no response has begun.
+        answer: Option<StatusCode>,
     },
     /// The peer will not answer streams that are opened from now on; [`Connection::go_away_text`]
     /// returns the text beside the code.

@@ -406,7 +406,7 @@ impl EndpointFeed<'_> {
                 self.after_event(key, true);
                 return true;
             }
-            Event::Reset { key, reason } => {
+            Event::Reset { key, reason, .. } => {
                 assert!(!self.connection.is_open(key), "it is over");
                 EndpointEvent::Reset { stream: self.ids.remove(&key).expect("it was open"), reason }
             }

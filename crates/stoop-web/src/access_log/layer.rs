@@ -143,9 +143,9 @@ struct Pending {
 }
 
 impl Watch for Pending {
-    fn responded(&mut self, response: &Response) {
+    fn responded(&mut self, response: &Response, at_once: bool) {
         if let Some(entry) = &mut self.entry {
-            entry.respond(response);
+            entry.respond(response, at_once);
         }
     }
 
@@ -160,7 +160,7 @@ impl Watch for Pending {
 impl<M: Mode> Middleware<M> for AccessLog {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let log = self.0.shared.clone();
-        let entry = Some(LogEntry::of(&request, log.used()));
+        let entry = Some(LogEntry::of(&request));
         watch::<M>(Pending { entry, log }, || next.answer(request))
     }
 }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use stoop::{ServerTimeout, ServingEvent, StatusCode, Version};
 
-use super::entry::{LogEntry, RefusedRequest};
+use super::collect::RefusedRequest;
+use super::entry::LogEntry;
 use super::writer::LogHandle;
 
 impl LogHandle {
@@ -56,8 +57,7 @@ impl LogHandle {
             }
             _ => return,
         };
-        let log = &self.0.shared;
         let refused = RefusedRequest { head, version, status, reason };
-        log.put(LogEntry::refused_by_server(peer, &refused, log.used()));
+        self.0.shared.put(LogEntry::refused_by_server(peer, &refused));
     }
 }

@@ -196,7 +196,7 @@ impl Counted {
 }
 
 impl Watch for Counted {
-    fn responded(&mut self, response: &Response) {
+    fn responded(&mut self, response: &Response, _: bool) {
         let took = now().saturating_duration_since(self.began);
         self.responded = Some((took, response.status()));
     }

@@ -122,7 +122,7 @@ impl Traced {
 }
 
 impl Watch for Traced {
-    fn responded(&mut self, response: &Response) {
+    fn responded(&mut self, response: &Response, _: bool) {
         let status = response.status().as_u16();
         self.status = Some(status);
         debug!(target: "stoop::server", parent: &self.span, status, "responded");

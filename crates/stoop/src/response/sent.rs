@@ -79,6 +79,13 @@ impl SentResponse {
         self.progress.content_bytes
     }
 
+    /// When the connection had it from the handler, with all middleware around that. It is the same as
+    /// [`head_at`](Self::head_at) unless the response had to wait for those before it, over HTTP/1.1. `None` if the
+    /// connection did not have it.
+    pub fn answered_at(&self) -> Option<Instant> {
+        self.progress.answered_at
+    }
+
     /// When its head was written to the connection's output; `None` if it was not.
     pub fn head_at(&self) -> Option<Instant> {
         self.progress.head_at
@@ -94,6 +101,7 @@ impl SentResponse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SentProgress {
     status: Option<StatusCode>,
+    answered_at: Option<Instant>,
     head_at: Option<Instant>,
     content_bytes: u64,
 }
@@ -148,12 +156,21 @@ impl SentHook {
         self.0.is_none()
     }
 
+    /// Notes that the response is there, and has to wait.
+    #[inline]
+    pub(crate) fn answered(&mut self) {
+        if let Some(watched) = &mut self.0 {
+            watched.progress().answered_at = Some(now());
+        }
+    }
+
     /// Notes that the head was written.
     #[inline]
     pub(crate) fn begin(&mut self, status: StatusCode) {
         if let Some(watched) = &mut self.0 {
-            let progress = watched.progress();
-            (progress.status, progress.head_at) = (Some(status), Some(now()));
+            let (progress, now) = (watched.progress(), now());
+            (progress.status, progress.head_at) = (Some(status), Some(now));
+            progress.answered_at.get_or_insert(now);
         }
     }
 
@@ -165,18 +182,20 @@ impl SentHook {
         }
     }
 
-    /// Tells that all of it was sent.
-    pub(crate) fn complete(mut self) {
-        self.tell(None, 0);
+    /// Tells that all of it was sent at that time.
+    pub(crate) fn complete(mut self, at: Instant) {
+        self.tell(None, 0, at);
     }
 
     /// Tells that it was cut short, while so many bytes were waiting for the kernel.
     #[inline]
     pub(crate) fn cut(mut self, why: CutShort, unsent: u64) {
-        self.tell(Some(why), unsent);
+        if !self.is_none() {
+            self.tell(Some(why), unsent, now());
+        }
     }
 
-    fn tell(&mut self, cut_short: Option<CutShort>, unsent: u64) {
+    fn tell(&mut self, cut_short: Option<CutShort>, unsent: u64, ended_at: Instant) {
         let Some(mut watched) = self.0.take() else { return };
         let mut progress = *watched.progress();
         progress.content_bytes = progress.content_bytes.saturating_sub(unsent);
@@ -184,7 +203,7 @@ impl SentHook {
             None => cut_short.map(|_| CutShort::Dropped),
             Some(_) => cut_short,
         };
-        watched.tell(SentResponse { progress, ended_at: now(), cut_short });
+        watched.tell(SentResponse { progress, ended_at, cut_short });
     }
 }
 
@@ -192,7 +211,7 @@ impl Drop for SentHook {
     #[inline]
     fn drop(&mut self) {
         if self.0.is_some() {
-            self.tell(Some(CutShort::Server), 0);
+            self.tell(Some(CutShort::Server), 0, now());
         }
     }
 }

@@ -4,8 +4,10 @@
 //! connection that never has such a response has nothing here.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use http::StatusCode;
+use stoop_io::now;
 
 use crate::conn::wire::{Mark, Wire};
 use crate::response::{CutShort, SentHook};
@@ -20,6 +22,8 @@ struct WatchedResponses {
     current: SentHook,
     /// Those of responses that are written to their end, with where that is in the output.
     written: VecDeque<(Mark, SentHook)>,
+    /// When the last flush has sent the end of a response, if it has.
+    sent_at: Option<Instant>,
 }
 
 impl Watches {
@@ -80,6 +84,21 @@ impl Watches {
         }
     }
 
+    /// What was noted in another round is not of now.
+    #[inline]
+    pub(in crate::server) fn begin_round(&mut self) {
+        if let Some(watched) = &mut self.0 {
+            watched.sent_at = None;
+        }
+    }
+
+    /// When the round's last flush has sent the end of a response, if it has: what waits behind that needs no other time.
+    /// Returned once.
+    #[inline]
+    pub(in crate::server) fn take_sent_at(&mut self) -> Option<Instant> {
+        self.0.as_mut()?.sent_at.take()
+    }
+
     /// Tells that no response is sent any further.
     #[inline]
     pub(in crate::server) fn cut_all(&mut self, why: CutShort, wire: &Wire) {
@@ -100,13 +119,15 @@ impl WatchedResponses {
         }
     }
 
+    /// The clock is read once for all of them.
     fn flushed(&mut self, wire: &Wire) {
+        self.sent_at = None;
         while let Some((mark, _)) = self.written.front_mut() {
             if !wire.has_sent(mark) {
-                return;
+                break;
             }
             if let Some((_, hook)) = self.written.pop_front() {
-                hook.complete();
+                hook.complete(*self.sent_at.get_or_insert_with(now));
             }
         }
     }

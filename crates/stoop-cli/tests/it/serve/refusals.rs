@@ -17,6 +17,8 @@ fn what_is_wrong_on_the_command_line_ends_with_2() {
         ("--auth ada", "--auth-new"),
         ("--auth ada:plain", "the hash is none of bcrypt"),
         ("--auth ada:b0", "put it between single quotes"),
+        ("--unix-mode 999", "permissions are octal digits, from 000 to 777, such as 660"),
+        ("--unix-mode +66", "permissions are octal digits"),
         ("--workers 0", "must be a whole number from 1 to 1024"),
         ("--access-log xml", "common, combined, json"),
         ("--tls cert.pem key.pem --tls-self-signed", "cannot be used with"),
@@ -81,6 +83,61 @@ fn what_is_well_can_be_checked_without_serving() {
         assert_eq!(wrong.code, Some(2), "{place}");
         assert!(wrong.stderr.contains(&format!("--listen {place}: ")), "{}", wrong.stderr);
     }
+}
+
+/// What keeps it from serving keeps the check from finding nothing, all at once; and the check makes no file.
+#[test]
+fn a_check_finds_all_that_a_start_would_fail_by() {
+    let made = run(stoop("serve --auth-new ada"), "x\n");
+    let hash = String::from_utf8(made.stdout).unwrap();
+    let hash = hash.trim().strip_prefix("ada:").unwrap().to_owned();
+    let folder = Folder::new(&[("cert.pem", "none"), ("key.pem", "none")]);
+    let at = folder.path().display();
+    let findings: &[(&str, &str)] = &[
+        ("-l 127.0.0.1:99999", "--listen 127.0.0.1:99999: "),
+        ("-l 0.0.0.0:65001 -l 127.0.0.1:65001", "0.0.0.0:65001 has that port already"),
+        ("-l unix:/nowhere/at/all/socket", "/nowhere/at/all: No such file"),
+        (
+            "--access-log-file /nowhere/at/all/log",
+            "cannot open /nowhere/at/all/log: /nowhere/at/all: ",
+        ),
+        (&format!("--tls {at}/none.pem {at}/none.key"), "none.pem"),
+        (&format!("--tls {at}/cert.pem {at}/key.pem"), "cannot speak TLS: "),
+        ("--auth ada:$2b$10$short", "--auth ada: the hash is none of bcrypt"),
+        (
+            &format!("--auth ada:{}", hash.replacen("$10$", "$03$", 1)),
+            "--auth ada: the hash has a cost below 4",
+        ),
+        (&format!("--auth ada:{}!", &hash[..59]), "--auth ada: the hash is none of bcrypt"),
+        (&format!("--auth ada:{hash} --auth ada:{hash}"), "--auth ada: is given twice"),
+    ];
+    for (options, expected) in findings {
+        let checked = run(command(&folder, &format!("--check {options}")), "");
+        assert!(checked.stderr.contains(expected), "{options}: {}", checked.stderr);
+        assert!(checked.stdout.is_empty(), "{options}: {checked:?}");
+        let started = run(command(&folder, options), "");
+        for ended in [checked.code, started.code] {
+            assert!(matches!(ended, Some(2 | 3)), "{options}: {checked:?} {started:?}");
+        }
+    }
+    let together = [0, 2, 3, 4, 6, 9].map(|index| findings[index]);
+    let options: Vec<_> = together.iter().map(|(options, _)| *options).collect();
+    let directory = folder.path().join("none");
+    let mut check = stoop("serve --check");
+    check.arg(&directory).args(options.join(" ").split_whitespace());
+    let checked = run(check, "");
+    assert_eq!(checked.code, Some(2), "{checked:?}");
+    for (_, expected) in together {
+        assert!(checked.stderr.contains(expected), "{expected}: {}", checked.stderr);
+    }
+    assert!(
+        checked.stderr.contains(&format!("cannot serve {}", directory.display())),
+        "{checked:?}"
+    );
+    let log = folder.path().join("access.log");
+    let options = format!("--check --access-log-file {}", log.display());
+    assert_eq!(run(command(&folder, &options), "").code, Some(0));
+    assert!(!log.exists(), "it belongs to the user who serves, and not to the one who checks");
 }
 
 #[test]

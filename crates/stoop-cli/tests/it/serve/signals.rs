@@ -27,6 +27,16 @@ fn write_once(pipe: &Path) {
     OpenOptions::new().write(true).open(pipe).unwrap().write_all(CONFIG.as_bytes()).unwrap();
 }
 
+/// Expects that another process took over, as the process `served` has told; that this one ends with 0, and that `/f` is
+/// still served. The other process is then ended.
+fn is_taken_over(served: &mut Served, told: &str) {
+    let process = told.split_whitespace().nth(1).unwrap();
+    assert_eq!(told, format!("process {process} took over"));
+    assert_eq!(served.ended(), Some(0));
+    served.until("/f", "content");
+    assert!(Command::new("kill").arg(process).status().unwrap().success());
+}
+
 #[test]
 fn what_is_read_again_may_stand_still_and_signals_are_obeyed() {
     let folder = Folder::new(&[("f", "content")]);
@@ -78,13 +88,8 @@ fn a_process_that_cannot_serve_takes_over_nothing() {
     // And once more, now that it can.
     folder.write("serve.toml", &CONFIG.replace("127.0.0.1", "http://localhost"));
     served.signal("USR2");
-    let told = messages.next();
-    let process = told.split_whitespace().nth(1).unwrap();
-    assert_eq!(told, format!("process {process} took over"));
-    assert_eq!(served.ended(), Some(0));
     // The same sockets, although the place is written otherwise.
-    served.until("/f", "content");
-    assert!(Command::new("kill").arg(process).status().unwrap().success());
+    is_taken_over(&mut served, &messages.next());
 }
 
 /// The sockets that were to be handed over are closed again: clients of a server that ends are refused, and do not wait.
@@ -113,6 +118,28 @@ fn a_program_that_is_gone_takes_over_nothing_and_holds_no_socket_open() {
     assert_eq!(served.ended(), Some(0));
 }
 
+/// More sockets than a process can take over: it says how many there are, how many there may be, and goes on.
+#[test]
+fn more_sockets_than_can_be_taken_over_are_kept() {
+    let folder = Folder::new(&[("f", "content")]);
+    let places = vec!["'127.0.0.1:0'"; 1_100].join(", ");
+    let text = format!("directory = '.'\nworkers = 1\nlisten = [{places}]\n");
+    folder.write("serve.toml", &text);
+    let mut command = stoop("serve");
+    command.arg("--config").arg(folder.path().join("serve.toml"));
+    let mut served = Served::run(command);
+    let mut messages = served.messages();
+    served.signal("USR2");
+    let said = messages.next();
+    let begin = "cannot hand over: it listens with 1100 sockets, one for each worker and place, and another process can \
+                 take 10";
+    let end = " at most: use fewer places, or fewer --workers; this one goes on";
+    assert!(said.starts_with(begin) && said.ends_with(end), "{said}");
+    served.until("/f", "content");
+    served.signal("TERM");
+    assert_eq!(served.ended(), Some(0));
+}
+
 /// As a script sends them that replaces a process: the service goes on, whichever is seen first.
 #[test]
 fn a_hand_over_comes_before_an_end_that_is_asked_for_at_the_same_time() {
@@ -128,11 +155,7 @@ fn a_hand_over_comes_before_an_end_that_is_asked_for_at_the_same_time() {
             break message;
         }
     };
-    let process = told.split_whitespace().nth(1).unwrap();
-    assert_eq!(told, format!("process {process} took over"));
-    assert_eq!(served.ended(), Some(0));
-    served.until("/f", "content");
-    assert!(Command::new("kill").arg(process).status().unwrap().success());
+    is_taken_over(&mut served, &told);
 }
 
 /// In whatever order they come: the process that they are sent to ends, with 0.

@@ -131,7 +131,8 @@ impl Connection {
         };
         self.count_ended(now, key)?;
         self.forget(key);
-        Ok(Some(Event::Reset { key, reason: ResetReason::Peer(ErrorCode(word(payload))) }))
+        let reason = ResetReason::Peer(ErrorCode(word(payload)));
+        Ok(Some(Event::Reset { key, reason, answer: None }))
     }
 
     /// Handles GOAWAY: §6.8. Its debug data is for people: the beginning is kept, the rest skipped.

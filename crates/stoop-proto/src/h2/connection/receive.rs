@@ -24,7 +24,8 @@ impl Connection {
                 return Received { consumed: input.len(), event: Event::Closed };
             }
             if let Some(key) = self.next_unprocessed() {
-                let event = Event::Reset { key, reason: ResetReason::Unprocessed };
+                let reason = ResetReason::Unprocessed;
+                let event = Event::Reset { key, reason, answer: None };
                 return Received { consumed: at, event };
             }
             if self.control.len() >= self.limits.http2.control_frames_max {

@@ -99,7 +99,7 @@ impl Connection {
             self.note_refused(fault, answer, true);
         }
         self.forget(key);
-        Ok(Some(Event::Reset { key, reason: ResetReason::Fault(fault) }))
+        Ok(Some(Event::Reset { key, reason: ResetReason::Fault(fault), answer }))
     }
 
     /// As [`end_stream`](Self::end_stream), for a stream that was not opened or has ended.

@@ -120,7 +120,7 @@ fn a_tunnel_carries_no_fields() {
         machine.connection.open_tunnel(key, &parts, &mut machine.out).unwrap();
         machine.feed(&window_update(1, 5));
         let reason = stoop_proto::h2::ResetReason::Fault(Fault::TunnelFields);
-        assert_eq!(machine.feed(&trailers), [Event::Reset { key, reason }]);
+        assert_eq!(machine.feed(&trailers), [Event::Reset { key, reason, answer: None }]);
         assert_eq!(machine.sent().last().unwrap(), "RST_STREAM 1 PROTOCOL_ERROR");
 
         let endpoint = client().with_request(Method::CONNECT, BodySize::Unknown);

@@ -1,7 +1,7 @@
 //! §8.1 HTTP Message Framing, and how a client reads responses.
 
 use http::{Method, StatusCode};
-use stoop_proto::h2::{Fault, ResetReason};
+use stoop_proto::h2::{Event, Fault, ResetReason};
 use stoop_proto::{BodySize, Fields, Limits, ResponseParts};
 use stoop_test::feed::h2::{EndpointEvent, EndpointSetup, client, client_after_get, server};
 use stoop_test::frames::{data, flag, headers};
@@ -273,12 +273,19 @@ fn a_request_that_is_too_large_is_answered() {
     let outcome = small.feed(&[post(1), data(1, 0, b"hello"), data(1, 0, b"!")].concat());
     assert_eq!(outcome.sent, answered);
     assert_eq!(outcome.reset(1), Some(ResetReason::Fault(Fault::BodyTooLarge)));
-    // A response that has begun cannot become another one.
-    let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(5));
-    let key = machine.read_request(&post(1));
-    machine.respond(key, BodySize::Unknown);
-    machine.feed(&data(1, 0, b"hello!"));
-    assert_eq!(machine.sent()[1..], ["RST_STREAM 1 CANCEL"]);
+    // A response that has begun cannot become another one. The event says which it was.
+    for (has_begun, answer) in [(false, Some(StatusCode::PAYLOAD_TOO_LARGE)), (true, None)] {
+        let mut machine = ManualMachine::server_within(|limits| limits.body_bytes_max = Some(5));
+        let key = machine.read_request(&post(1));
+        if has_begun {
+            machine.respond(key, BodySize::Unknown);
+        }
+        let reason = ResetReason::Fault(Fault::BodyTooLarge);
+        let events = machine.feed(&data(1, 0, b"hello!"));
+        assert_eq!(events, [Event::Reset { key, reason, answer }]);
+        let last = if has_begun { "RST_STREAM 1 CANCEL" } else { "RST_STREAM 1 NO_ERROR" };
+        assert_eq!(machine.sent()[1..], [last]);
+    }
     let few = client_after_get().within(|limits| limits.body_bytes_max = Some(5));
     resets(&few, &[ok(1), data(1, 0, b"hello!")].concat(), 1, Fault::BodyTooLarge);
     let small = client_after_get().within(|limits| limits.head_bytes_max = 100);

@@ -65,7 +65,7 @@ fn streams_above_the_last_are_given_back() {
     machine.sent();
     let events = machine.feed(&go_away(3, 0, ""));
     let reason = ResetReason::Unprocessed;
-    let given_back = keys[2..].iter().map(|&key| Event::Reset { key, reason });
+    let given_back = keys[2..].iter().map(|&key| Event::Reset { key, reason, answer: None });
     let go_away_event = Event::GoAway { code: ErrorCode::NO_ERROR };
     assert_eq!(events, [go_away_event].into_iter().chain(given_back).collect::<Vec<_>>());
     assert!(reason.is_unprocessed());
@@ -78,8 +78,11 @@ fn streams_above_the_last_are_given_back() {
     let mut machine = ManualMachine::client();
     let keys: Vec<_> = (0..2).map(|_| machine.get()).collect();
     assert_eq!(machine.feed(&go_away(STREAM_ID_MAX, 0, "")).len(), 1);
-    assert_eq!(machine.feed(&go_away(1, 0, ""))[1..], [Event::Reset { key: keys[1], reason }]);
-    assert_eq!(machine.feed(&go_away(0, 0, ""))[1..], [Event::Reset { key: keys[0], reason }]);
+    for key in [keys[1], keys[0]] {
+        let last = if key == keys[1] { 1 } else { 0 };
+        let given_back = Event::Reset { key, reason, answer: None };
+        assert_eq!(machine.feed(&go_away(last, 0, ""))[1..], [given_back]);
+    }
     assert!(machine.connection.is_drained());
 }
 

@@ -142,18 +142,23 @@ async fn responses_to_pipelined_requests_tell_in_their_order() {
         let told = told.clone();
         async move {
             let path = request.path().to_owned();
-            // The last is ready first.
-            sleep(seconds(10 - path[1..].parse::<u64>().unwrap())).await;
+            // The last is ready first, and at once.
+            let waits = 10 - path[1..].parse::<u64>().unwrap();
+            if waits > 0 {
+                sleep(seconds(waits)).await;
+            }
             watched(&told, &path, Response::from_text("hello"))
         }
     });
-    let requests: Vec<_> =
-        (0..5).map(|n| format!("GET /{n} HTTP/1.1\r\nhost: a\r\n\r\n")).collect();
+    let all = [0, 1, 2, 3, 10];
+    let requests = all.map(|n| format!("GET /{n} HTTP/1.1\r\nhost: a\r\n\r\n"));
     peer.send(requests.concat()).await;
-    for n in 0..5 {
+    for n in all {
         assert_eq!(peer.response().await.unwrap().text(), "hello");
         let (path, sent) = tell.recv().await.unwrap();
         assert_eq!((path, sent.is_complete()), (format!("/{n}"), true));
+        let waited = sent.head_at().unwrap() - sent.answered_at().unwrap();
+        assert!(waited.as_millis().abs_diff(n * 1_000) < 10, "{n}: {waited:?}");
     }
 }
 

@@ -90,7 +90,7 @@ impl<H: Handler> Http1Driver<H> {
     /// Polls each handler that was woken, once, or as many as the turn has time for.
     fn run_handlers(&mut self, cx: &mut Context<'_>) -> bool {
         let (mut moved, mut polled) = (false, 0);
-        for exchange in &mut self.exchanges {
+        for (index, exchange) in self.exchanges.iter_mut().enumerate() {
             let PipelinedResponse::Running(slot) = &mut exchange.response else { continue };
             if !exchange.due {
                 continue;
@@ -100,11 +100,14 @@ impl<H: Handler> Http1Driver<H> {
             }
             exchange.due = false;
             polled += 1;
-            let Poll::Ready(response) = poll_handler::<H>(slot, exchange.content.as_ref(), cx)
+            let Poll::Ready(mut response) = poll_handler::<H>(slot, exchange.content.as_ref(), cx)
             else {
                 continue;
             };
             moved = true;
+            if index > 0 {
+                response.hook.answered();
+            }
             let done =
                 std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
             if let PipelinedResponse::Running(slot) = done {

@@ -138,6 +138,7 @@ impl<H: Handler> Http1Driver<H> {
     }
 
     fn round(&mut self, cx: &mut Context<'_>) -> Http1Round {
+        self.watches.begin_round();
         match self.stage {
             Http1Stage::Handshake => self.handshake(cx),
             Http1Stage::Open | Http1Stage::Discarding { .. } => self.serve(cx),

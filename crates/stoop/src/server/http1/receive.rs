@@ -155,7 +155,10 @@ impl<H: Handler> Http1Driver<H> {
                     None => return,
                 }
             }
-            Ok(response) => PipelinedResponse::There(response),
+            Ok(mut response) => {
+                response.hook.answered();
+                PipelinedResponse::There(response)
+            }
             Err(slot) => PipelinedResponse::Running(slot),
         };
         let (due, since) = (false, None);

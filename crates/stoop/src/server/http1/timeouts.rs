@@ -101,7 +101,7 @@ impl Http1Timeouts {
 impl<H: Handler> Http1Driver<H> {
     /// Ready when a deadline has passed and was acted on.
     pub(super) fn poll_late(&mut self, cx: &mut Context<'_>, read: Read) -> Poll<Http1Round> {
-        let now = now();
+        let now = self.watches.take_sent_at().unwrap_or_else(now);
         let Some((due, late)) = self.nearest(now, read) else { return Poll::Pending };
         if now < due && self.timeouts.timer.poll(cx, Some(due)).is_pending() {
             return Poll::Pending;

@@ -151,7 +151,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
                 let trailers = driver.machine.take_trailers();
                 driver.end_content(key, |content, cx| content.end(Ok(()), trailers, cx));
             }
-            Event::Reset { key, reason } => driver.reset(key, reason),
+            Event::Reset { key, reason, answer } => driver.reset(key, reason, answer),
             _ => {}
         }
     }

@@ -152,13 +152,14 @@ impl<H: Handler> ServerDriver<H> {
     }
 
     /// A stream is over before its end: the reader of its content is told, and its handler dropped; after a fault it is
-    /// polled once more, as over HTTP/1.
-    pub(super) fn reset(&mut self, key: StreamKey, reason: h2::ResetReason) {
+    /// polled once more, as over HTTP/1. `answer` is what the machine has answered.
+    pub(super) fn reset(
+        &mut self,
+        key: StreamKey,
+        reason: h2::ResetReason,
+        answer: Option<StatusCode>,
+    ) {
         let Some(mut exchange) = self.take_exchange(key) else { return };
-        // The machine has answered it, as no response had begun.
-        let is_answered = matches!(exchange.response, StreamResponse::Running(_))
-            && matches!(reason, h2::ResetReason::Fault(h2::Fault::BodyTooLarge));
-        let answer = is_answered.then_some(StatusCode::PAYLOAD_TOO_LARGE);
         let dropped = DroppedHandler::new(CutShort::Client, answer);
         let waker = self.exchanges.waker(key.index());
         let mut cx = Context::from_waker(&waker);

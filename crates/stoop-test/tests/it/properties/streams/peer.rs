@@ -281,7 +281,7 @@ impl TestPeer {
                 self.received.get_mut(&self.numbers[&key]).unwrap().trailers = trailers;
                 self.end_received(key, true);
             }
-            Event::Reset { key, reason } => {
+            Event::Reset { key, reason, .. } => {
                 self.stream_closed(key, ExchangeEnd::ResetByPeer(reason))
             }
             Event::Settings | Event::GoAway { .. } | Event::Interim { .. } => {}

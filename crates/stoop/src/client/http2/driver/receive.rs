@@ -22,7 +22,7 @@ impl ClientDriver {
             Event::Interim { key } => self.interim(key),
             Event::Response { key, end } => self.head(key, end),
             Event::Trailers { key } => self.complete(key, true),
-            Event::Reset { key, reason } => self.reset(key, reason),
+            Event::Reset { key, reason, .. } => self.reset(key, reason),
             Event::GoAway { code } => self.goes_away(code),
             _ => {}
         }
