@@ -73,8 +73,8 @@ const WORKS: [SlowWork; 2] = [
         name: "responses",
         what: "read one byte of a response of 1 MiB in a second",
         seconds: 45,
-        // `ServerTime::send` is 30 s and begins once the kernel takes no more. The server looks eight times within it, so
-        // that a client that is stuck is found within a sixteenth more, 31.9 s, at the latest.
+        // `ServerTime::send` is 30 s and begins once the kernel takes no more. The server looks sixteen times within it,
+        // so that a client that is stuck is found within a sixteenth more, 31.9 s, at the latest.
         end_max_s: 35.0,
     },
 ];
