@@ -11,7 +11,7 @@ use axum::body::HttpBody;
 use axum::extract::{ConnectInfo, Request};
 use axum::routing::MethodRouter;
 use pin_project_lite::pin_project;
-use stoop::{Answer, Body, ConnectionInfo, Handler, TowerHandler};
+use stoop::{Answer, Body, Handler, TowerHandler};
 use tower_service::Service;
 
 use crate::upgrade::{self, Offer};
@@ -75,11 +75,14 @@ where
 
     fn call(&self, mut request: stoop::Request) -> Answer<Self::Future, Self::Body> {
         upgrade::note(&mut request);
+        if let Some(address) = request.remote_address() {
+            request.extensions_mut().insert(ConnectInfo(address));
+        }
         self.0.call(request)
     }
 }
 
-/// The service around an application that gives its requests their `ConnectInfo` and `OnUpgrade`.
+/// The service around an application that gives its requests their `OnUpgrade`.
 #[derive(Clone, Debug)]
 pub struct AxumService<S> {
     app: S,
@@ -104,10 +107,6 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
-        let connection = request.extensions().get::<ConnectionInfo>();
-        if let Some(address) = connection.and_then(ConnectionInfo::remote_address) {
-            request.extensions_mut().insert(ConnectInfo(address));
-        }
         let offer = upgrade::offer(&mut request).map(Box::new);
         AxumFuture { called: self.app.call(request.map(content)), offer }
     }
