@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use crate::incoming::IncomingStream;
 use crate::listen::Listen;
-use crate::service::{AxumFuture, AxumHandler, AxumService};
+use crate::service::{AxumFuture, AxumHandler, AxumService, with_state};
 
 /// Makes a make-service of axum's a [handler](stoop::Handler) of a [`Server`](stoop::Server), as
 /// [`handler`](crate::handler) does with an application: for a `ConnectInfo` of one's own.
@@ -47,10 +47,10 @@ use crate::service::{AxumFuture, AxumHandler, AxumService};
 /// ```
 pub fn make_handler<M, S, B>(make_service: M) -> AxumHandler<MakeService<M, Binding>>
 where
-    M: Service<IncomingStream<'static>, Response = S, Error = Infallible>,
+    M: Service<IncomingStream<'static>, Response = S, Error = Infallible> + 'static,
     S: Service<Request, Response = http::Response<B>>,
 {
-    AxumHandler::new(MakeService::new(make_service))
+    AxumHandler::new(MakeService::new(with_state(make_service)))
 }
 
 /// The service around a make-service, which calls it for each request, and what it makes with the request.

@@ -18,7 +18,7 @@ use tower_service::Service;
 use crate::incoming::IncomingStream;
 use crate::listen::Listen;
 use crate::make_service::MakeService;
-use crate::service::{AxumHandler, handler};
+use crate::service::{AxumHandler, handler, with_state};
 
 /// How long a graceful shutdown waits for what runs, unless [`Serve::grace`] says otherwise.
 const GRACE: Duration = Duration::from_secs(30);
@@ -149,7 +149,10 @@ where
             let server = match (&make_service as &dyn Any).downcast_ref::<Router>() {
                 // It makes itself: its requests need not wait for that.
                 Some(router) => server.run_here(handler(router.clone())),
-                None => server.run_here(AxumHandler::new(MakeService::<M, L>::new(make_service))),
+                None => {
+                    let make_service = MakeService::<M, L>::new(with_state(make_service));
+                    server.run_here(AxumHandler::new(make_service))
+                }
             };
             let server = server.map_err(|error| io::Error::new(error.kind(), error))?;
             let running = Running(server);

@@ -1,13 +1,17 @@
 //! An application of axum as a service whose requests have what axum's extractors look for.
 
+use std::any::Any;
+use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::{ConnectInfo, Request};
+use axum::routing::MethodRouter;
 use pin_project_lite::pin_project;
-use stoop::{Answer, Body, ConnectionInfo, Handler, TowerHandler};
+use stoop::{Answer, Body, Handler, TowerHandler};
 use tower_service::Service;
 
 use crate::upgrade::{self, Offer};
@@ -33,9 +37,21 @@ use crate::upgrade::{self, Offer};
 /// ```
 pub fn handler<S, B>(app: S) -> AxumHandler<AxumService<S>>
 where
-    S: Service<Request, Response = http::Response<B>>,
+    S: Service<Request, Response = http::Response<B>> + 'static,
 {
-    AxumHandler::new(AxumService::new(app))
+    AxumHandler::new(AxumService::new(with_state(app)))
+}
+
+/// An application whose handlers are services already, if it is one of axum's routers: as `axum::serve` does, so that
+/// they are not made services for each request.
+pub(crate) fn with_state<S: 'static>(mut app: S) -> S {
+    let any: &mut dyn Any = &mut app;
+    if let Some(router) = any.downcast_mut::<Router>() {
+        *router = std::mem::take(router).with_state(());
+    } else if let Some(router) = any.downcast_mut::<MethodRouter<(), Infallible>>() {
+        *router = std::mem::take(router).with_state(());
+    }
+    app
 }
 
 /// An application of axum that answers requests: see [`handler`].
@@ -59,11 +75,14 @@ where
 
     fn call(&self, mut request: stoop::Request) -> Answer<Self::Future, Self::Body> {
         upgrade::note(&mut request);
+        if let Some(address) = request.remote_address() {
+            request.extensions_mut().insert(ConnectInfo(address));
+        }
         self.0.call(request)
     }
 }
 
-/// The service around an application that gives its requests their `ConnectInfo` and `OnUpgrade`.
+/// The service around an application that gives its requests their `OnUpgrade`.
 #[derive(Clone, Debug)]
 pub struct AxumService<S> {
     app: S,
@@ -88,10 +107,6 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
-        let connection = request.extensions().get::<ConnectionInfo>();
-        if let Some(address) = connection.and_then(ConnectionInfo::remote_address) {
-            request.extensions_mut().insert(ConnectInfo(address));
-        }
         let offer = upgrade::offer(&mut request).map(Box::new);
         AxumFuture { called: self.app.call(request.map(content)), offer }
     }

@@ -114,7 +114,7 @@ impl<'a> Field<'a> {
 
     /// Whether the field has that name, in any case.
     pub fn is(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name.as_bytes())
+        is_same_name(self.name, name.as_bytes())
     }
 
     /// Whether the value is a credential, as those of Authorization and Cookie are: `Debug` does not
@@ -162,7 +162,7 @@ impl Fields {
 
     fn has_name(&self, line: &LineSpans, name: &str) -> bool {
         line.name.len as usize == name.len()
-            && line.name.of(&self.bytes).eq_ignore_ascii_case(name.as_bytes())
+            && is_same_name(line.name.of(&self.bytes), name.as_bytes())
     }
 
     /// Whether there is a field of that name.
@@ -203,7 +203,7 @@ impl Fields {
     /// crate takes it for one.
     pub fn push_header(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), Misuse> {
         let (name, value) = (name.as_str().as_bytes(), grammar::trim(value.as_bytes()));
-        if name.contains(&b'"') {
+        if has_quote(name) {
             return Err(Misuse::FieldName);
         }
         if self.bytes.len() + name.len() + value.len() > u32::MAX as usize {
@@ -290,6 +290,21 @@ impl Fields {
     }
 }
 
+/// Whether two names are the same, in any case. In most the case is the same too.
+#[inline]
+fn is_same_name(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && (one == other || one.eq_ignore_ascii_case(other))
+}
+
+/// Whether there is a quote in a name.
+#[inline]
+fn has_quote(name: &[u8]) -> bool {
+    let Some(last) = name.last_chunk::<8>() else { return name.contains(&b'"') };
+    let (words, _) = name.as_chunks::<8>();
+    let words = words.iter().chain([last]).map(|word| u64::from_le_bytes(*word));
+    words.fold(0, |found, word| found | grammar::equal(word, b'"')) != 0
+}
+
 /// Checks that a field line of that name and value is exactly one line.
 fn check(name: &str, value: &[u8]) -> Result<(), Misuse> {
     if !grammar::is_token(name.as_bytes()) {
@@ -355,6 +370,16 @@ mod tests {
             let value = [b'a', byte, b'b'];
             let header = HeaderValue::from_bytes(&value);
             assert_eq!(header.is_ok(), Fields::new().push("a", &value).is_ok(), "{byte}");
+        }
+        // `HeaderName::from_bytes` takes no quote.
+        for len in 1..40 {
+            for at in 0..len {
+                let (mut name, mut fields) = (vec![b'a'; len], Fields::new());
+                name[at] = b'"';
+                let name = HeaderName::from_lowercase(&name).unwrap();
+                let pushed = fields.push_header(&name, &HeaderValue::from_static("v"));
+                assert_eq!((pushed, fields.len()), (Err(Misuse::FieldName), 0), "{name}");
+            }
         }
         let mut fields = Fields::new();
         let value = HeaderValue::from_bytes(b"\t two  words \xff ").unwrap();

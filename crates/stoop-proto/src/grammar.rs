@@ -81,9 +81,9 @@ const fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * limit as u64) & !word & HIGHS
 }
 
-/// Marks the bytes equal to `byte`.
+/// Marks the bytes equal to `byte`, and perhaps others above one that is.
 #[inline]
-const fn equal(word: u64, byte: u8) -> u64 {
+pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * byte as u64), 1)
 }
 

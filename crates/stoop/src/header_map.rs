@@ -1,5 +1,7 @@
 //! Converts [`Fields`] to the map of the `http` crate and back.
 
+use std::cell::RefCell;
+
 use bytes::Bytes;
 use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
@@ -7,6 +9,38 @@ use stoop_proto::Fields;
 
 /// Bytes of a target and of values that share an allocation with what counts their users.
 const SHORT_BYTES: usize = 240;
+
+/// Maps that a thread keeps, and the fields that one of them has room for at most.
+const KEPT_MAX: usize = 16;
+const KEPT_CAPACITY_MAX: usize = 64;
+
+thread_local! {
+    /// Empty maps, whose memory serves again.
+    static MAPS: RefCell<Vec<HeaderMap>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty map with room for so many fields.
+fn empty_map(len: usize) -> HeaderMap {
+    let kept = MAPS.try_with(|maps| maps.borrow_mut().pop_if(|map| map.capacity() >= len));
+    kept.ok().flatten().unwrap_or_else(|| HeaderMap::with_capacity(len))
+}
+
+/// Keeps the memory of a map that is not needed any more.
+pub(crate) fn recycle(mut map: HeaderMap) {
+    // What further values of a name take up is not counted in the capacity.
+    let is_small = map.capacity().max(map.len()) <= KEPT_CAPACITY_MAX;
+    if !is_small || map.capacity() == 0 {
+        return;
+    }
+    // Not while the list is borrowed: the owners of values may run any code as they are dropped.
+    map.clear();
+    let _ = MAPS.try_with(|maps| {
+        let mut maps = maps.borrow_mut();
+        if maps.len() < KEPT_MAX {
+            maps.push(map);
+        }
+    });
+}
 
 /// Converts fields to a map. Its values share one allocation.
 pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
@@ -47,7 +81,7 @@ fn shared(target: &str, fields: &Fields) -> Bytes {
 
 /// Makes the map whose values are in `values`, one behind the other.
 fn map_of(fields: &Fields, values: &mut Bytes) -> HeaderMap {
-    let mut map = HeaderMap::with_capacity(fields.len());
+    let mut map = empty_map(fields.len());
     for field in fields.iter() {
         let value = values.split_to(field.value().len());
         let name = HeaderName::from_bytes(field.name_bytes());
@@ -70,6 +104,39 @@ pub(crate) fn from_map(map: &HeaderMap, fields: &mut Fields) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_map_that_is_used_again_is_empty() {
+        let mut fields = Fields::new();
+        fields.push("x", b"y").unwrap();
+        let mut map = into_map(&fields);
+        map.append("x", HeaderValue::from_static("z"));
+        recycle(map);
+        // Too small for these.
+        let mut many = Fields::new();
+        (0..30).for_each(|n| many.push(&format!("n{n}"), b"v").unwrap());
+        assert_eq!(into_map(&many).len(), 30);
+        assert_eq!(MAPS.with_borrow(Vec::len), 1);
+        assert_eq!(
+            into_map(&fields),
+            HeaderMap::from_iter([("x".parse().unwrap(), "y".parse().unwrap())])
+        );
+        assert_eq!(MAPS.with_borrow(Vec::len), 0);
+    }
+
+    #[test]
+    fn few_maps_are_kept_and_none_that_is_large() {
+        recycle(HeaderMap::new());
+        recycle(HeaderMap::with_capacity(KEPT_CAPACITY_MAX * 2));
+        let mut repeated = HeaderMap::new();
+        (0..KEPT_CAPACITY_MAX * 2).for_each(|_| {
+            repeated.append("x", HeaderValue::from_static("y"));
+        });
+        recycle(repeated);
+        assert_eq!(MAPS.with_borrow(Vec::len), 0);
+        (0..KEPT_MAX * 2).for_each(|_| recycle(HeaderMap::with_capacity(1)));
+        assert_eq!(MAPS.with_borrow(Vec::len), KEPT_MAX);
+    }
 
     #[test]
     fn target_and_values_are_the_same_however_long_they_are() {

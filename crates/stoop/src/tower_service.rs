@@ -127,8 +127,8 @@ where
         if let Some(connection) = request.connection() {
             request.extensions_mut().insert(connection);
         }
-        let request = match request.into_http() {
-            Ok(request) => request,
+        let (uri, fields) = match request.uri_and_fields() {
+            Ok(head) => head,
             Err(error) => {
                 let text = format!("400 Bad Request: the target is no URI: {error}\n");
                 return Answer::Now(Response::refusal(StatusCode::BAD_REQUEST, text));
@@ -136,12 +136,20 @@ where
         };
         let mut service = self.0.clone();
         // Most services are always ready. One that is not is asked again, by the task that waits for it.
-        let state = match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(Ok(())) => TowerState::Called { future: service.call(request) },
-            Poll::Ready(Err(error)) => return Answer::Now(failure(&*error.into())),
-            Poll::Pending => TowerState::Waiting { service, request: Some(Box::new(request)) },
-        };
-        Answer::Later(TowerFuture { state, body: PhantomData })
+        match service.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Answer::Later(TowerFuture {
+                state: TowerState::Called {
+                    future: service.call(request.into_http_with(uri, fields)),
+                },
+                body: PhantomData,
+            }),
+            Poll::Ready(Err(error)) => Answer::Now(failure(&*error.into())),
+            Poll::Pending => {
+                let request = Some(Box::new(request.into_http_with(uri, fields)));
+                let state = TowerState::Waiting { service, request };
+                Answer::Later(TowerFuture { state, body: PhantomData })
+            }
+        }
     }
 }
 

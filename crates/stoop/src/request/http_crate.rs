@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use http::uri::InvalidUri;
+use http::{HeaderMap, Uri};
 use stoop_proto::RequestHead;
 use url::Url;
 
@@ -21,9 +23,20 @@ impl Request {
     ///
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
-    pub fn into_http(mut self) -> Result<http::Request<Body>, http::Error> {
+    pub fn into_http(self) -> Result<http::Request<Body>, http::Error> {
+        let (uri, fields) = self.uri_and_fields()?;
+        Ok(self.into_http_with(uri, fields))
+    }
+
+    /// The target and the fields as the `http` crate has them.
+    pub(crate) fn uri_and_fields(&self) -> Result<(Uri, HeaderMap), InvalidUri> {
         let target = self.parts.url.as_ref().map_or(self.target(), Url::as_str);
-        let (uri, fields) = into_uri_and_map(target, self.fields())?;
+        into_uri_and_map(target, self.fields())
+    }
+
+    /// The request as the `http` crate has it, with what [`uri_and_fields`](Self::uri_and_fields) has made of it.
+    #[inline]
+    pub(crate) fn into_http_with(mut self, uri: Uri, fields: HeaderMap) -> http::Request<Body> {
         let mut request = http::Request::new(std::mem::take(&mut self.body));
         *request.uri_mut() = uri;
         *request.method_mut() = self.method().clone();
@@ -40,7 +53,7 @@ impl Request {
         if let Some(interim) = self.parts.interim.take() {
             request.extensions_mut().insert(interim);
         }
-        Ok(request)
+        request
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Response;
 use crate::body::Body;
 use crate::conn::recycle::Recycle;
-use crate::header_map::{from_map, into_map};
+use crate::header_map::{from_map, into_map, recycle};
 use crate::request::RequestParts;
 use crate::response::sent::SentExtension;
 use crate::upgrade::UpgradeExtension;
@@ -40,6 +40,7 @@ impl<B> From<http::Response<B>> for Response<B> {
         if !parts.headers.is_empty() {
             from_map(&parts.headers, response.fields_mut());
         }
+        recycle(parts.headers);
         if parts.version != response.version() {
             response.head.get_or_insert_with(Recycle::new).set_version(parts.version);
         }

@@ -105,29 +105,39 @@ pub(in crate::server) fn call_handler<H: Handler>(
         return Ok(overloaded());
     }
     // Where a panic is to be told, what it is told with.
-    let handled = monitor.is_heard().then(|| {
+    let mut handled = monitor.is_heard().then(|| {
         let (method, path) = (request.method().clone(), request.path().into());
         Box::new(HandledRequest { peer, method, path })
     });
-    // The panic's message has been shown by the program's panic hook.
-    match catch_unwind(AssertUnwindSafe(|| core.handler.call(request))) {
-        Ok(Answer::Now(response)) => Ok(response),
-        Ok(Answer::Later(future)) => {
-            let mut slot = core.futures.put(future, handled);
-            match poll(&mut slot) {
-                Poll::Ready(response) => {
-                    core.futures.put_back(slot);
-                    Ok(response)
-                }
-                Poll::Pending => {
-                    core.futures.takes_time(&mut slot);
-                    Err(slot)
-                }
-            }
+    let mut later = None;
+    let called = catch_unwind(AssertUnwindSafe(|| match core.handler.call(request) {
+        Answer::Now(response) => Some(response),
+        Answer::Later(future) => {
+            // It may be large: it is put where it stays before it is moved any further.
+            later = Some(core.futures.put(future, handled.take()));
+            None
         }
-        Err(payload) => {
+    }));
+    let panic = match called {
+        Ok(Some(response)) => return Ok(response),
+        Ok(None) => None,
+        Err(payload) => Some(payload),
+    };
+    let Some(mut slot) = later else {
+        // Its message has been shown by the program's panic hook.
+        if let Some(payload) = panic {
             monitor.panicked(handled.as_deref(), &*payload);
-            Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR))
+        }
+        return Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR));
+    };
+    match poll(&mut slot) {
+        Poll::Ready(response) => {
+            core.futures.put_back(slot);
+            Ok(response)
+        }
+        Poll::Pending => {
+            core.futures.takes_time(&mut slot);
+            Err(slot)
         }
     }
 }

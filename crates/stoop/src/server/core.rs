@@ -16,6 +16,7 @@ use crate::server::counters::Threads;
 use crate::server::future_pool::FuturePool;
 use crate::server::monitor::Monitor;
 use crate::server::monitors::Monitors;
+use crate::server::polled_body::BodyPlace;
 use crate::server::proxy_protocol::{HeaderClaim, ProxyProtocol};
 use crate::versions::Versions;
 
@@ -85,6 +86,7 @@ pub(crate) struct Core<H: Handler> {
     pub(crate) control: Arc<Control>,
     pub(crate) versions: Versions,
     pub(super) futures: FuturePool<H::Future>,
+    pub(super) body_place: BodyPlace<H::Body>,
     pub(super) monitor: Arc<Monitor>,
     /// The facts of connections of which nothing is known but their server. They share them where one thread serves:
     /// threads that all count in one place would wait for its cache line.
@@ -120,6 +122,7 @@ impl<H: Handler> Core<H> {
             control,
             versions,
             futures,
+            body_place: BodyPlace::default(),
             monitor,
             plain_facts,
         })

@@ -60,6 +60,7 @@ impl<F> FuturePool<F> {
     }
 
     /// Puts a future in a slot, with the request of its handler if a panic is to be told.
+    #[inline]
     pub(super) fn put(&self, future: F, request: Option<Box<HandledRequest>>) -> FutureSlot<F> {
         let free = self.free().pop();
         let future = match free {

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -22,19 +23,57 @@ type FirstPoll = Result<Option<Result<Frame<Bytes>, ()>>, Box<dyn Any + Send>>;
 pub(in crate::server) struct PolledBody<B> {
     // Few have one, and it is large.
     first: Option<Box<FirstPoll>>,
-    body: Pin<Box<B>>,
+    body: PinnedBody<B>,
+}
+
+/// Content in a place of its own, empty only while that is free.
+type PinnedBody<B> = Pin<Box<Option<B>>>;
+
+/// The place in which a core polls content for the first time, used again unless the content stays there: most is all
+/// there, and gone at once. Behind a lock that is never contended, as the slots of futures.
+pub(in crate::server) struct BodyPlace<B>(Mutex<Option<PinnedBody<B>>>);
+
+impl<B> Default for BodyPlace<B> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<B> BodyPlace<B> {
+    fn put(&self, body: B) -> PinnedBody<B> {
+        let free = self.free().take();
+        match free {
+            Some(mut place) => {
+                place.set(Some(body));
+                place
+            }
+            None => Box::pin(Some(body)),
+        }
+    }
+
+    /// Takes the place back, and drops what is in it.
+    fn put_back(&self, mut place: PinnedBody<B>) {
+        place.set(None);
+        *self.free() = Some(place);
+    }
+
+    fn free(&self) -> MutexGuard<'_, Option<PinnedBody<B>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Polls content once, if its length is known: if all of it is there, it is a buffer. Else it is to be polled again, by
 /// a task that waits for it. `content` is that of the request, which the response may be made from.
 pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
+    place: &BodyPlace<B>,
     body: B,
     content: Option<&RequestBodyWriter>,
 ) -> Result<Bytes, PolledBody<B>> {
-    let mut body = Box::pin(body);
+    let mut body = place.put(body);
     set_polled(content, true);
     // The caller's code: a panic in it fails this response alone, as soon as it is polled by the connection.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut body = body.as_mut().as_pin_mut()?;
         let size = body.size_hint().exact()?;
         // It is polled again at once if it is not ready.
         let cx = &mut Context::from_waker(Waker::noop());
@@ -47,7 +86,10 @@ pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
     let first = match outcome {
         Ok(None) => None,
         Ok(Some((Some(Ok(frame)), true))) => match frame.into_data() {
-            Ok(bytes) => return Ok(bytes),
+            Ok(bytes) => {
+                place.put_back(body);
+                return Ok(bytes);
+            }
             Err(frame) => Some(Ok(Some(Ok(frame)))),
         },
         Ok(Some((frame, _))) => Some(Ok(frame.map(|frame| frame.map_err(drop)))),
@@ -65,11 +107,10 @@ impl<B: Body<Data = Bytes>> Body for PolledBody<B> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
         match self.first.take().map(|first| *first) {
-            None => self
-                .body
-                .as_mut()
-                .poll_frame(cx)
-                .map(|frame| frame.map(|frame| frame.map_err(drop))),
+            None => {
+                let Some(body) = self.body.as_mut().as_pin_mut() else { return Poll::Ready(None) };
+                body.poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(drop)))
+            }
             Some(Ok(frame)) => Poll::Ready(frame),
             // The program's panic hook has shown its message.
             Some(Err(panic)) => resume_unwind(panic),
@@ -77,11 +118,11 @@ impl<B: Body<Data = Bytes>> Body for PolledBody<B> {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.body.is_end_stream()
+        self.first.is_none() && Option::as_ref(&self.body).is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        Option::as_ref(&self.body).map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
 }
 
@@ -130,7 +171,7 @@ mod tests {
         size: Option<u64>,
         frames: [Option<Result<Frame<Bytes>, &'static str>>; N],
     ) -> Result<Bytes, PolledBody<Frames>> {
-        poll_once(Frames { size, frames: frames.into() }, None)
+        poll_once(&BodyPlace::default(), Frames { size, frames: frames.into() }, None)
     }
 
     /// All frames that are left: data, or what else came.
@@ -155,6 +196,22 @@ mod tests {
     #[test]
     fn content_that_is_all_there_is_a_buffer() {
         assert_eq!(polled(Some(5), [data("hello")]).ok().unwrap(), "hello");
+    }
+
+    #[test]
+    fn the_place_is_used_again_unless_content_stays_in_it() {
+        let place = BodyPlace::default();
+        let free = || place.free().as_ref().map(|free| (&raw const **free, free.is_none()));
+        let whole = || Frames { size: Some(5), frames: [data("hello")].into() };
+        assert!(poll_once(&place, whole(), None).is_ok());
+        let first = free().unwrap();
+        assert!(first.1);
+        assert!(poll_once(&place, whole(), None).is_ok());
+        assert_eq!(free(), Some(first));
+        let kept = poll_once(&place, Frames { size: None, frames: [].into() }, None).unwrap_err();
+        assert_eq!((&raw const *kept.body, free()), (first.0, None));
+        assert!(poll_once(&place, whole(), None).is_ok());
+        assert_ne!(free().unwrap().0, first.0);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl<H: Handler> Http1Driver<H> {
                 if let Some(file) = take_file(&mut body) {
                     return Some(PipelinedResponse::SendingFile(file));
                 }
-                match poll_once(body, content) {
+                match poll_once(&self.core.body_place, body, content) {
                     Err(body) => Some(PipelinedResponse::Sending(body)),
                     Ok(bytes) => {
                         self.watches.add_content(bytes.len());

@@ -154,7 +154,7 @@ impl<H: Handler> ServerDriver<H> {
         let polled = match response.payload {
             Payload::Full(bytes) => Ok(bytes),
             Payload::Stream(_) if !has_content => Ok(Bytes::new()),
-            Payload::Stream(body) => poll_once(body, content.as_ref()),
+            Payload::Stream(body) => poll_once(&self.role.core.body_place, body, content.as_ref()),
         };
         let outflow = match polled {
             Ok(_) if !has_content => None,
