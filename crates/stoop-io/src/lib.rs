@@ -25,6 +25,7 @@ mod balance;
 mod beneath;
 mod buffer;
 mod descriptors;
+mod direct;
 mod dns;
 mod file;
 mod listener;

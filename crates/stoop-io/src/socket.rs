@@ -42,7 +42,9 @@ pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Ready if the event loop has not noticed that there is no room to write.
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// Calls `write`, and notes for the event loop if it would block.
+    /// Calls `read` if something may be there to read, and notes for the event loop if it would block.
+    fn try_read<R>(&self, read: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
+    /// Calls `write` if there may be room, and notes for the event loop if it would block.
     fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
     /// Moves the socket to the runtime this is called on.
     fn move_to_current_runtime(self) -> io::Result<Self>;
@@ -54,6 +56,9 @@ impl Readiness for TcpStream {
     }
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_write_ready(cx)
+    }
+    fn try_read<R>(&self, read: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        self.try_io(Interest::READABLE, read)
     }
     fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.try_io(Interest::WRITABLE, write)
@@ -69,6 +74,9 @@ impl Readiness for UnixStream {
     }
     fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_write_ready(cx)
+    }
+    fn try_read<R>(&self, read: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        self.try_io(Interest::READABLE, read)
     }
     fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.try_io(Interest::WRITABLE, write)
@@ -157,8 +165,9 @@ impl<S: Readiness> Socket<S> {
 
     /// The stream itself, for a caller that reads into memory of its own, once nothing that was received before is
     /// left, or that writes from it.
-    pub(crate) fn stream(&mut self) -> Pin<&mut S> {
-        Pin::new(&mut self.stream)
+    #[inline]
+    pub(crate) fn stream(&mut self) -> &mut S {
+        &mut self.stream
     }
 
     /// The received bytes, for a layer that works on them in place.

@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::any_transport::AnyTransport;
 use crate::buffer::{CHUNK, ReceiveBuffer};
+use crate::direct::DirectIo;
 use crate::output::{OUTPUT_BYTES_MAX, Output};
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
@@ -26,6 +27,7 @@ const WRITE_BYTES_MAX: usize = 32 * 1024;
 /// was accepted may wait as ciphertext, which the next write, flush, shutdown or read sends.
 pub struct Stream {
     transport: AnyTransport,
+    direct: DirectIo,
     /// Empty between calls.
     out: Output,
 }
@@ -33,7 +35,8 @@ pub struct Stream {
 impl Stream {
     /// Wraps `transport`.
     pub fn new(transport: impl Into<AnyTransport>) -> Self {
-        Self { transport: transport.into(), out: Output::default() }
+        let transport = transport.into();
+        Self { transport, direct: DirectIo::default(), out: Output::default() }
     }
 
     /// The other end of the connection.
@@ -96,10 +99,14 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         // Into a large buffer of the caller's without a copy, and with as many bytes as there are.
-        if into.remaining() >= CHUNK && this.transport.received().is_empty() {
+        if into.remaining() >= CHUNK {
             match &mut this.transport {
-                AnyTransport::Tcp(tcp) => return tcp.stream().poll_read(cx, into),
-                AnyTransport::Unix(unix) => return unix.stream().poll_read(cx, into),
+                AnyTransport::Tcp(tcp) if tcp.received().is_empty() => {
+                    return this.direct.poll_read(tcp.stream(), cx, into);
+                }
+                AnyTransport::Unix(unix) if unix.received().is_empty() => {
+                    return this.direct.poll_read(unix.stream(), cx, into);
+                }
                 _ => {}
             }
         }
@@ -131,12 +138,13 @@ impl AsyncWrite for Stream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.transport {
-            AnyTransport::Tcp(tcp) => return tcp.stream().poll_write(cx, bytes),
-            AnyTransport::Unix(unix) => return unix.stream().poll_write(cx, bytes),
+        let this = &mut *self;
+        match &mut this.transport {
+            AnyTransport::Tcp(tcp) => return this.direct.poll_write(tcp.stream(), cx, bytes),
+            AnyTransport::Unix(unix) => return this.direct.poll_write(unix.stream(), cx, bytes),
             _ => {}
         }
-        self.poll_offer(cx, |out| out.put(&bytes[..bytes.len().min(WRITE_BYTES_MAX)]))
+        this.poll_offer(cx, |out| out.put(&bytes[..bytes.len().min(WRITE_BYTES_MAX)]))
     }
 
     fn poll_write_vectored(
@@ -145,8 +153,12 @@ impl AsyncWrite for Stream {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.transport {
-            AnyTransport::Tcp(tcp) => return tcp.stream().poll_write_vectored(cx, slices),
-            AnyTransport::Unix(unix) => return unix.stream().poll_write_vectored(cx, slices),
+            AnyTransport::Tcp(tcp) => {
+                return Pin::new(tcp.stream()).poll_write_vectored(cx, slices);
+            }
+            AnyTransport::Unix(unix) => {
+                return Pin::new(unix.stream()).poll_write_vectored(cx, slices);
+            }
             _ => {}
         }
         self.poll_offer(cx, |out| {
@@ -166,7 +178,11 @@ impl AsyncWrite for Stream {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        this.transport.poll_flush(cx, &mut this.out)
+        match &this.transport {
+            // Nothing was kept back.
+            AnyTransport::Tcp(_) | AnyTransport::Unix(_) => Poll::Ready(Ok(())),
+            _ => this.transport.poll_flush(cx, &mut this.out),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -104,6 +104,8 @@ pub enum MessageKind {
 
 /// Why a close, a ping or a pong of the caller's is not sent. Nothing of it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// A word, as [`Fault`](crate::Fault) is.
+#[repr(usize)]
 pub enum Misuse {
     /// The payload of a Ping or Pong has more than 125 bytes (RFC 6455 §5.5).
     ControlTooLong,

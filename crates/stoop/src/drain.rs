@@ -155,6 +155,7 @@ impl Draining {
     }
 
     /// Whether the drain has begun.
+    #[inline]
     pub fn is_draining(&self) -> bool {
         self.state.as_ref().is_some_and(|state| state.has_begun())
     }
@@ -187,12 +188,15 @@ impl Draining {
         DrainHold(self.state.clone())
     }
 
+    /// Whether the drain wakes this task when it begins.
+    #[inline]
+    fn is_registered(&self, waker: &Waker) -> bool {
+        self.entry.as_ref().is_some_and(|(_, known)| known.will_wake(waker))
+    }
+
+    #[inline(never)]
     fn register(&mut self, waker: &Waker) {
         let Some(state) = &self.state else { return };
-        // The lock is all threads', and a connection with much to do comes by here after each message.
-        if self.entry.as_ref().is_some_and(|(_, known)| known.will_wake(waker)) {
-            return;
-        }
         let mut waiting = state.waiting();
         // The entries are gone then, and there is nothing to wait for.
         if state.has_begun() {
@@ -214,9 +218,14 @@ impl Draining {
 impl Future for Draining {
     type Output = ();
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.is_draining() {
             return Poll::Ready(());
+        }
+        // The lock is all threads', and a connection with much to do comes by here after each message.
+        if self.is_registered(cx.waker()) {
+            return Poll::Pending;
         }
         self.register(cx.waker());
         // It may have begun before the waker was registered.

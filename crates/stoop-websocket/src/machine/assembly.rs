@@ -114,7 +114,7 @@ impl Assembly {
 }
 
 /// A message that came in one frame, uncompressed and here as a whole.
-#[inline]
+#[inline(always)]
 pub(crate) fn whole(
     kind: MessageKind,
     payload: &mut [u8],
@@ -122,13 +122,7 @@ pub(crate) fn whole(
 ) -> Result<Message, Fault> {
     if let Some(key) = key {
         if payload.len() >= UNMASKED_WITH_COPY_MIN {
-            let payload = masked_copy(payload, key);
-            return Ok(match kind {
-                MessageKind::Text => {
-                    Message::Text(String::from_utf8(payload).map_err(|_| Fault::Text)?)
-                }
-                MessageKind::Binary => Message::Binary(payload.into()),
-            });
+            return unmasked_copy(kind, payload, key);
         }
         mask(payload, key);
     }
@@ -137,5 +131,14 @@ pub(crate) fn whole(
             Message::Text(str::from_utf8(payload).map_err(|_| Fault::Text)?.to_owned())
         }
         MessageKind::Binary => Message::Binary(Bytes::copy_from_slice(payload)),
+    })
+}
+
+#[inline(never)]
+fn unmasked_copy(kind: MessageKind, payload: &[u8], key: [u8; 4]) -> Result<Message, Fault> {
+    let payload = masked_copy(payload, key);
+    Ok(match kind {
+        MessageKind::Text => Message::Text(String::from_utf8(payload).map_err(|_| Fault::Text)?),
+        MessageKind::Binary => Message::Binary(payload.into()),
     })
 }

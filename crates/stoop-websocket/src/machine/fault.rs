@@ -10,6 +10,8 @@ use crate::machine::code::CloseCode;
 /// §7.1.7). Its text names the section with the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
+// A word: what holds one among other things, as an event does, is moved by words.
+#[repr(usize)]
 pub enum Fault {
     /// A reserved bit is set that no extension gives a meaning, or in a frame where it has none.
     ReservedBit,

@@ -120,20 +120,28 @@ impl FrameHeader {
         let first = if self.is_final { FIN } else { 0 }
             | if self.is_compressed { RSV1 } else { 0 }
             | self.opcode.bits();
+        match (self.len, self.key) {
+            (len @ 0..=125, None) => out.extend_from_slice(&[first, len as u8]),
+            _ => self.write_long(first, out),
+        }
+    }
+
+    #[inline(never)]
+    fn write_long(&self, first: u8, out: &mut Vec<u8>) {
         let masked = if self.key.is_some() { MASKED } else { 0 };
         match self.len {
-            len @ 0..=125 => out.extend([first, masked | len as u8]),
+            len @ 0..=125 => out.extend_from_slice(&[first, masked | len as u8]),
             len @ 126..=0xFFFF => {
                 let [high, low] = (len as u16).to_be_bytes();
-                out.extend([first, masked | 126, high, low]);
+                out.extend_from_slice(&[first, masked | 126, high, low]);
             }
             len => {
-                out.extend([first, masked | 127]);
-                out.extend(len.to_be_bytes());
+                out.extend_from_slice(&[first, masked | 127]);
+                out.extend_from_slice(&len.to_be_bytes());
             }
         }
         if let Some(key) = self.key {
-            out.extend(key);
+            out.extend_from_slice(&key);
         }
     }
 }

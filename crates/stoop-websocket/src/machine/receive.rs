@@ -156,6 +156,7 @@ impl Machine {
         })
     }
 
+    #[inline(never)]
     fn receive_payload(&mut self, mut frame: DataFrame, input: &mut [u8]) -> Result<Step, Fault> {
         if input.is_empty() {
             return Ok(Step::NeedMore);
@@ -177,6 +178,7 @@ impl Machine {
     }
 
     /// The message, if `frame` is complete and its last.
+    #[inline(never)]
     fn end_frame(&mut self, frame: DataFrame) -> Result<Option<Event>, Fault> {
         if frame.missing > 0 {
             return Ok(None);
@@ -190,6 +192,7 @@ impl Machine {
         assembly.finish(inflater).map(|message| Some(Event::Message(message)))
     }
 
+    #[inline(never)]
     fn receive_control(&mut self, header: FrameHeader, input: &mut [u8]) -> Result<Step, Fault> {
         let Some(payload) = payload(&header, input) else { return Ok(Step::NeedMore) };
         let n = payload.len();

@@ -1,6 +1,6 @@
 //! What a connection holds of what was received or is to be sent, and the buffers that its thread lends it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -16,19 +16,56 @@ const KEPT_MAX: usize = 8;
 /// The capacity up to which such a buffer is kept.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
+type ReadBuffer = Box<[u8; READ_BYTES]>;
+
 thread_local! {
-    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static READ: Cell<Option<ReadBuffer>> = const { Cell::new(None) };
+    /// The buffer for sending that was given back last: the only one where all peers read at once.
+    static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Lends the thread's buffer for reading.
+#[inline]
 pub(crate) fn with_read_buffer<R>(work: impl FnOnce(&mut [u8]) -> R) -> R {
     // Taken, not borrowed: a transport may be another connection of this crate.
-    let mut buffer = READ.take();
-    buffer.resize(READ_BYTES, 0);
-    let result = work(&mut buffer);
-    READ.set(buffer);
+    let mut buffer = READ.take().unwrap_or_else(new_read_buffer);
+    let result = work(&mut buffer[..]);
+    READ.set(Some(buffer));
     result
+}
+
+#[cold]
+fn new_read_buffer() -> ReadBuffer {
+    let Ok(buffer) = vec![0; READ_BYTES].try_into() else { unreachable!("it has that length") };
+    buffer
+}
+
+/// An empty buffer for sending: one that was given back, or a new one.
+#[inline]
+fn take_kept() -> Vec<u8> {
+    let last = LAST.take();
+    if last.capacity() > 0 {
+        return last;
+    }
+    KEPT.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+/// Gives a buffer for sending back.
+#[inline]
+fn give_back(mut bytes: Vec<u8>) {
+    if !(1..=KEPT_BYTES_MAX).contains(&bytes.capacity()) {
+        return;
+    }
+    bytes.clear();
+    let before = LAST.replace(bytes);
+    if before.capacity() > 0 {
+        KEPT.with_borrow_mut(|kept| {
+            if kept.len() < KEPT_MAX - 1 {
+                kept.push(before);
+            }
+        });
+    }
 }
 
 /// Received bytes that are not used up: those behind a message that the caller has not asked for yet, and the beginning
@@ -82,9 +119,11 @@ impl Outbox {
     }
 
     /// The buffer, to append to.
+    #[inline]
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         if self.bytes.capacity() == 0 {
-            self.bytes = KEPT.with_borrow_mut(Vec::pop).unwrap_or_default();
+            self.bytes = take_kept();
+            return &mut self.bytes;
         }
         // Else a peer that reads slowly and never all would make it grow without end.
         if self.sent > self.bytes.len() / 2 {
@@ -95,16 +134,9 @@ impl Outbox {
     }
 
     /// Forgets everything.
+    #[inline]
     pub(crate) fn clear(&mut self) {
-        let mut bytes = std::mem::take(self).bytes;
-        if (1..=KEPT_BYTES_MAX).contains(&bytes.capacity()) {
-            bytes.clear();
-            KEPT.with_borrow_mut(|kept| {
-                if kept.len() < KEPT_MAX {
-                    kept.push(bytes);
-                }
-            });
-        }
+        give_back(std::mem::take(self).bytes);
     }
 
     /// Writes everything.

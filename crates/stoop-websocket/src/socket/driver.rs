@@ -74,7 +74,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         self.going_away = Some(Box::new((draining, hold)));
     }
 
+    /// Whether there is something for [`poll_flush`](Self::poll_flush) to do.
+    #[inline]
+    fn has_to_flush(&self) -> bool {
+        self.is_written || !self.outbox.is_empty() || self.machine.has_to_send()
+    }
+
+    /// As [`poll_silence`](Self::poll_silence), which is not asked while its timer runs.
+    #[inline]
+    fn poll_silence_if_due(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        match self.machine.may_send() && self.watch.is_waiting(cx) {
+            true => Poll::Pending,
+            false => self.poll_silence(cx),
+        }
+    }
+
     /// Takes a Close frame once the server drains. Ready if it has.
+    #[inline]
     fn poll_going_away(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(going_away) = &mut self.going_away else { return Poll::Pending };
         if !self.machine.may_send() {
@@ -120,12 +136,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
             if self.turn.is_over() {
                 continue;
             }
-            let flushed = self.poll_flush(cx);
+            let flushed = match self.has_to_flush() {
+                true => self.poll_flush(cx),
+                false => Poll::Ready(Ok(())),
+            };
             let read = match self.poll_read(cx) {
                 Poll::Ready(Ok(read)) => read,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(self.failed(error.into()))),
                 // What the peer sent before it went is read first.
-                Poll::Pending => match (flushed, self.poll_silence(cx)) {
+                Poll::Pending => match (flushed, self.poll_silence_if_due(cx)) {
                     (Poll::Ready(Err(error)), _) => {
                         return Poll::Ready(Err(self.failed(error.into())));
                     }

@@ -67,13 +67,21 @@ impl Watch {
     }
 
     /// Ready when the message under way, if there is one, has been waited for as long as it may take.
+    #[inline]
     pub(crate) fn poll_message(
         &mut self,
         limit: Duration,
         is_within: bool,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
-        if limit == Duration::MAX || !is_within && self.message_timer.sleep.is_none() {
+        if !is_within && self.message_timer.sleep.is_none() {
+            return Poll::Pending;
+        }
+        self.poll_begun(limit, is_within, cx)
+    }
+
+    fn poll_begun(&mut self, limit: Duration, is_within: bool, cx: &mut Context<'_>) -> Poll<()> {
+        if limit == Duration::MAX {
             return Poll::Pending;
         }
         let mut left = limit;
@@ -90,6 +98,12 @@ impl Watch {
             }
         }
         Poll::Pending
+    }
+
+    /// Whether the timer of silence wakes this task later: then there is nothing to do about it yet.
+    #[inline]
+    pub(crate) fn is_waiting(&self, cx: &Context<'_>) -> bool {
+        self.timer.is_running(cx)
     }
 
     /// Ready when the peer was silent for as long as it may be.
@@ -123,16 +137,21 @@ impl Watch {
 }
 
 impl Timer {
+    /// Whether it wakes this task later. A connection with much to do comes by here after each message.
+    #[inline]
+    fn is_running(&self, cx: &Context<'_>) -> bool {
+        let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+        is_known && self.sleep.as_ref().is_some_and(|sleep| !sleep.is_elapsed())
+    }
+
     fn poll(&mut self, wait: Duration, cx: &mut Context<'_>) -> Poll<()> {
         if wait == Duration::MAX {
             return Poll::Pending;
         }
-        let timer = self.sleep.get_or_insert_with(|| Box::pin(sleep(wait)));
-        // A connection with much to do comes by here after each message.
-        let is_known = self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-        if is_known && !timer.is_elapsed() {
+        if self.is_running(cx) {
             return Poll::Pending;
         }
+        let timer = self.sleep.get_or_insert_with(|| Box::pin(sleep(wait)));
         self.waker = Some(cx.waker().clone());
         ready!(timer.as_mut().poll(cx));
         *self = Self::default();

@@ -17,14 +17,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         matches!(self.stage, Stage::Ended | Stage::Failed)
     }
 
-    /// Notes what ends the connection. A fault is reported when it has.
+    /// Notes what ends a message, and what ends the connection. A fault is reported when it has.
+    #[inline]
     pub(super) fn note(&mut self, event: Event) -> Option<Event> {
+        if let Event::Message(_) = event {
+            self.watch.note_message();
+            return Some(event);
+        }
+        self.note_other(event)
+    }
+
+    #[inline(never)]
+    fn note_other(&mut self, event: Event) -> Option<Event> {
         let fault = match event {
-            Event::Message(_) => {
-                self.watch.note_message();
-                return Some(event);
-            }
-            Event::Ping(_) | Event::Pong(_) => return Some(event),
+            Event::Message(_) | Event::Ping(_) | Event::Pong(_) => return Some(event),
             Event::Close(ref reason) => {
                 self.close_reason.clone_from(reason);
                 None

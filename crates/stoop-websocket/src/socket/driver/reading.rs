@@ -59,7 +59,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                 return Poll::Ready(Ok(ReadResult::End));
             }
             self.watch.note_received();
-            buffer[..begun].copy_from_slice(self.inbox.unread());
+            if begun > 0 {
+                buffer[..begun].copy_from_slice(self.inbox.unread());
+            }
             let received = receive(&mut self.machine, &mut self.turn, &mut buffer[..begun + n]);
             self.inbox.keep(&buffer[received.consumed..begun + n]);
             let read = received.event.map_or(ReadResult::Bytes, ReadResult::Event);
