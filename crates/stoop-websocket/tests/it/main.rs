@@ -4,6 +4,7 @@
 //! - [`rfc6455`]: framing, messages, closing
 //! - [`rfc7692`]: permessage-deflate, negotiation and messages
 //! - [`socket`]: the socket over streams in memory, with a paused clock
+//! - [`stalls`]: peers that take nothing of what is sent
 //! - [`turns`]: what a peer takes of a thread's time, and for how long of its memory
 
 #![forbid(unsafe_code)]
@@ -13,4 +14,5 @@ mod kit;
 mod rfc6455;
 mod rfc7692;
 mod socket;
+mod stalls;
 mod turns;
