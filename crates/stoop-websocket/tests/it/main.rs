@@ -1,5 +1,7 @@
 //! The machine and the socket, in the order of the RFCs; test names are their sentences.
 //!
+//! - [`deflate_ends`]: where a compressed message ends
+//! - [`deflate_walk`]: the same by a reader of DEFLATE bit by bit
 //! - [`handshake`]: RFC 6455 §4, in both roles
 //! - [`rfc6455`]: framing, messages, closing
 //! - [`rfc7692`]: permessage-deflate, negotiation and messages
@@ -9,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+mod deflate_ends;
+mod deflate_walk;
 mod handshake;
 mod kit;
 mod rfc6455;
