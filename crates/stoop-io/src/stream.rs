@@ -49,6 +49,12 @@ impl Stream {
         self.transport.received()
     }
 
+    /// How many of the bytes that were written the peer has not taken yet, as far as that is known:
+    /// [`Transport::unsent`] and [`Transport::unacknowledged`].
+    pub fn backlog(&self) -> usize {
+        self.transport.unsent() + self.transport.unacknowledged()
+    }
+
     /// The transport, with everything that was received and not read.
     pub fn into_transport(self) -> AnyTransport {
         self.transport

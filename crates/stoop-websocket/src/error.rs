@@ -23,6 +23,9 @@ pub enum Error {
     /// The peer sent nothing for [`ping_interval`](crate::Limits::ping_interval), nor within
     /// [`ping_timeout`](crate::Limits::ping_timeout) after a Ping.
     PingTimeout,
+    /// The peer took nothing of what was sent to it for [`send_timeout`](crate::Limits::send_timeout). What was left is
+    /// not sent.
+    SendTimeout,
     /// The peer did not answer a Close frame within [`close_timeout`](crate::Limits::close_timeout).
     CloseTimeout,
     /// The caller's call is not carried out; the connection is as it was.
@@ -33,7 +36,9 @@ impl Error {
     /// Whose fault it is.
     pub fn culprit(&self) -> Culprit {
         match self {
-            Self::Io(_) | Self::PingTimeout | Self::CloseTimeout => Culprit::Network,
+            Self::Io(_) | Self::PingTimeout | Self::SendTimeout | Self::CloseTimeout => {
+                Culprit::Network
+            }
             Self::EndedEarly | Self::Fault(_) => Culprit::Peer,
             Self::Misuse(_) => Culprit::Caller,
         }
@@ -46,6 +51,7 @@ impl Error {
             Self::Io(_)
             | Self::EndedEarly
             | Self::PingTimeout
+            | Self::SendTimeout
             | Self::CloseTimeout
             | Self::Misuse(_) => None,
         }
@@ -59,6 +65,7 @@ impl fmt::Display for Error {
             Self::EndedEarly => f.write_str("the peer ended the connection without a Close frame"),
             Self::Fault(fault) => write!(f, "the peer is at fault: {fault}"),
             Self::PingTimeout => f.write_str("the peer is silent, and did not answer a Ping"),
+            Self::SendTimeout => f.write_str("the peer takes nothing of what is sent to it"),
             Self::CloseTimeout => f.write_str("the peer did not answer a Close frame in time"),
             Self::Misuse(misuse) => misuse.fmt(f),
         }
@@ -71,7 +78,7 @@ impl std::error::Error for Error {
             Self::Io(error) => Some(error),
             Self::Fault(fault) => Some(fault),
             Self::Misuse(misuse) => Some(misuse),
-            Self::EndedEarly | Self::PingTimeout | Self::CloseTimeout => None,
+            Self::EndedEarly | Self::PingTimeout | Self::SendTimeout | Self::CloseTimeout => None,
         }
     }
 }

@@ -4,7 +4,7 @@
 //!   of axum the extractor `WebSocketUpgrade` of `stoop-axum` does.
 //! - [`connect`] opens one with a [`stoop::Client`], [`ClientHandshake`] on one's own terms.
 //! - [`WebSocket`] receives and sends [`Message`]s, over any stream of tokio's; [`WebSocket::split`] is for two tasks.
-//! - [`Limits`] bounds what a peer may send, what waits for it, and how long it may be silent.
+//! - [`Limits`] bounds what a peer may send, what waits for it, and how long it may be silent or take nothing.
 //! - [`Deflate`] is what an end wants of compression.
 //! - [`Error`] says what failed and whose fault it is, [`Fault`] what a peer did against the RFCs.
 //! - [`machine`] is the protocol without I/O.
@@ -19,7 +19,7 @@
 //! | a message has begun | what has come of it, up to twice that while it grows | [`message_bytes_max`](Limits::message_bytes_max), 16 MiB, for [`message_timeout`](Limits::message_timeout), 60 s |
 //! | that is compressed | the same and a window of 48 KiB | [`inflated_message_bytes_max`](Limits::inflated_message_bytes_max), 1 MiB, for as long |
 //! | messages came together | those that were not asked for yet, as they came | 64 KiB |
-//! | the peer does not read | what is to be sent | [`write_buffer_bytes_max`](Limits::write_buffer_bytes_max), 1 MiB, and one message |
+//! | the peer does not read | what is to be sent, and a timer | [`write_buffer_bytes_max`](Limits::write_buffer_bytes_max), 1 MiB, and one message, for [`send_timeout`](Limits::send_timeout), 30 s |
 //! | [`Deflate`] keeps its context | 48 KiB for what is received, 320 KiB for what is sent | `Deflate`'s window sizes |
 //!
 //! So peers that mean harm take 16 MiB per connection, each for a minute: where messages are small,

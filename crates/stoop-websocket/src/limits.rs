@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Bounds on what a peer may send, on what waits for it, and on how long it may be silent.
+/// Bounds on what a peer may send, on what waits for it, and on how long it may be silent or take nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,6 +40,13 @@ pub struct Limits {
     /// Beyond it: close code 1008 and [`Fault::MessageTooSlow`](crate::Fault::MessageTooSlow). [`Duration::MAX`] is
     /// no limit: then a peer that has begun a message may have its memory for as long as it answers Pings.
     pub message_timeout: Duration,
+    /// How long the peer may take nothing of what is sent to it: 30 s, as
+    /// [`ServerTime::send`](stoop::ServerTime::send). The wait begins when the stream does not take a write or a flush at once, and
+    /// again whenever it takes more, or the peer does of what the stream has taken, where that is
+    /// [known](crate::WebSocket::with_backlog). That is looked at eight times within the limit, and so found an eighth of it late at
+    /// most. Over HTTP/2 a stream takes 64 KiB at a time. Beyond it: [`Error::SendTimeout`](crate::Error::SendTimeout), whatever the
+    /// peer sends meanwhile. [`Duration::MAX`] is no limit: then sending waits for as long as the peer likes.
+    pub send_timeout: Duration,
     /// How long a closing handshake may take, the end of the transport included: 5 s. Beyond it the
     /// connection is dropped (RFC 6455 §7.1.1). [`Duration::MAX`] is no limit.
     pub close_timeout: Duration,
@@ -55,6 +62,7 @@ impl Default for Limits {
             ping_interval: Duration::from_secs(30),
             ping_timeout: Duration::from_secs(20),
             message_timeout: Duration::from_secs(60),
+            send_timeout: Duration::from_secs(30),
             close_timeout: Duration::from_secs(5),
         }
     }

@@ -153,6 +153,14 @@ pub fn stream(upgraded: Upgraded) -> UpgradedStream {
     UpgradedStream(Stream::new(upgraded.io), upgraded.keep)
 }
 
+impl UpgradedStream {
+    /// How many of the bytes that were written its peer has not taken yet, as far as that is known: those that are
+    /// held back as ciphertext, and over TCP on Linux those that the peer's kernel has not acknowledged.
+    pub fn backlog(&self) -> usize {
+        self.0.backlog()
+    }
+}
+
 impl AsyncRead for UpgradedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,

@@ -187,7 +187,7 @@ impl ClientHandshake {
         let answer = verify(head, key, &self.protocols, self.deflate.as_ref());
         let (protocol, agreed) = answer.map_err(ConnectError::Answer)?;
         let socket = WebSocket::client(stoop::rt::stream(upgraded), self.limits, agreed);
-        Ok(socket.with_protocol(protocol.as_deref()))
+        Ok(socket.with_backlog(UpgradedStream::backlog).with_protocol(protocol.as_deref()))
     }
 }
 

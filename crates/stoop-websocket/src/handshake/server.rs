@@ -292,6 +292,7 @@ impl Future for PendingWebSocket {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let upgraded = ready!(Pin::new(&mut self.on_upgrade).poll(cx))?;
         let socket = WebSocket::server(stoop::rt::stream(upgraded), self.limits, self.agreed);
+        let socket = socket.with_backlog(UpgradedStream::backlog);
         let socket = socket.with_protocol(self.protocol.as_deref());
         Poll::Ready(Ok(match self.going_away.take() {
             Some((draining, hold)) => socket.close_on_held_drain(draining, hold),

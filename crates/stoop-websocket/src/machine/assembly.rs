@@ -78,11 +78,11 @@ impl Assembly {
     }
 
     /// The message, after its last frame.
-    pub(crate) fn finish(mut self, inflater: Option<&mut Inflater>) -> Result<Message, Fault> {
+    pub(crate) fn finish(self, inflater: Option<&mut Inflater>) -> Result<Message, Fault> {
         if let Some(inflater) = inflater
             && self.is_compressed
         {
-            inflater.finish(|plain| self.push_plain(plain))?;
+            inflater.finish()?;
         }
         Ok(match self.payload {
             Payload::Text(text) => Message::Text(text.finish()?),

@@ -41,7 +41,7 @@ pub enum Fault {
     CloseReason,
     /// A text message is not UTF-8.
     Text,
-    /// A compressed message is not DEFLATE.
+    /// A compressed message is not DEFLATE, or ends within a block.
     Deflate,
     /// A frame is larger than the limit.
     FrameTooLarge,

@@ -3,9 +3,9 @@
 mod ending;
 mod reading;
 mod stage;
+mod writing;
 
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -15,25 +15,25 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::machine::{CloseCode, CloseReason, Event, Machine, Payload};
-use crate::message::{MessageKind, Misuse};
+use crate::machine::{CloseCode, CloseReason, Event, Machine};
+use crate::message::Misuse;
 use crate::socket::buffers::{Inbox, Outbox};
 use crate::socket::driver::stage::Stage;
+use crate::socket::stall::Stall;
 use crate::socket::watch::{SilenceStep, Watch};
-
-/// Bytes that wait to be sent beyond which Pongs wait too: of the Pings of a peer that does not read, only the newest are
-/// answered (RFC 6455 §5.5.3).
-const PONG_BEHIND_BYTES_MAX: usize = 16 * 1024;
 
 /// A machine, its stream, and what is between them.
 pub(crate) struct SocketDriver<S> {
     io: S,
+    /// How many of the bytes that the stream has taken its peer has not, where that is known.
+    backlog: fn(&S) -> usize,
     machine: Machine,
     inbox: Inbox,
     outbox: Outbox,
     /// Something was written to the stream since it was flushed.
     is_written: bool,
     watch: Watch,
+    stall: Stall,
     turn: Turn,
     stage: Stage,
     limits: Limits,
@@ -55,11 +55,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
     pub(crate) fn new(io: S, machine: Machine, limits: Limits) -> Self {
         Self {
             io,
+            backlog: |_| 0,
             machine,
             inbox: Inbox::default(),
             outbox: Outbox::default(),
             is_written: false,
             watch: Watch::default(),
+            stall: Stall::default(),
             turn: Turn::default(),
             stage: Stage::Open,
             limits,
@@ -67,6 +69,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
             going_away: None,
             protocol: None,
         }
+    }
+
+    pub(crate) fn set_backlog(&mut self, backlog: fn(&S) -> usize) {
+        self.backlog = backlog;
     }
 
     /// Has it closed with 1001 once the server drains, which waits for that.
@@ -140,15 +146,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                 true => self.poll_flush(cx),
                 false => Poll::Ready(Ok(())),
             };
+            let flushed = match flushed {
+                // What it sends does not hide that it takes nothing.
+                Poll::Ready(Err(error @ Error::SendTimeout)) => {
+                    return Poll::Ready(Err(self.failed(error)));
+                }
+                flushed => flushed,
+            };
             let read = match self.poll_read(cx) {
                 Poll::Ready(Ok(read)) => read,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(self.failed(error.into()))),
                 // What the peer sent before it went is read first.
                 Poll::Pending => match (flushed, self.poll_silence_if_due(cx)) {
-                    (Poll::Ready(Err(error)), _) => {
-                        return Poll::Ready(Err(self.failed(error.into())));
+                    (Poll::Ready(Err(error)), _) | (_, Poll::Ready(error)) => {
+                        return Poll::Ready(Err(self.failed(error)));
                     }
-                    (_, Poll::Ready(error)) => return Poll::Ready(Err(self.failed(error))),
                     (_, Poll::Pending) if self.poll_going_away(cx).is_ready() => continue,
                     (_, Poll::Pending) if self.poll_message_timeout(cx).is_ready() => continue,
                     (_, Poll::Pending) => {
@@ -166,39 +178,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
                 }
                 ReadResult::End => {
                     let error = match flushed {
-                        Poll::Ready(Err(error)) => error.into(),
+                        Poll::Ready(Err(error)) => error,
                         _ => Error::EndedEarly,
                     };
                     return Poll::Ready(Err(self.failed(error)));
                 }
-            }
-        }
-    }
-
-    /// Waits until a message may be taken.
-    pub(crate) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.check()?;
-        if self.outbox.len() > self.limits.write_buffer_bytes_max {
-            ready!(self.poll_flush(cx)).map_err(|error| self.failed(error.into()))?;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Takes a message whole, and writes of a large one what the stream takes at once.
-    pub(crate) fn send(
-        &mut self,
-        kind: MessageKind,
-        payload: &[u8],
-        cx: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        self.check()?;
-        let sent = self.machine.send(kind, payload, self.outbox.buffer());
-        match sent.inspect_err(|_| self.discard_empty())? {
-            Payload::Written => Ok(()),
-            Payload::Follows => {
-                self.is_written = true;
-                let written = self.outbox.write_with(payload, &mut self.io, cx);
-                written.map_err(|error| self.failed(error.into()))
             }
         }
     }
@@ -224,40 +208,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         Ok(())
     }
 
-    /// Waits until everything has been given to the stream.
-    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.machine.has_to_send()
-            && (self.machine.has_received_all() || self.outbox.len() < PONG_BEHIND_BYTES_MAX)
-        {
-            self.machine.flush(self.outbox.buffer());
-        }
-        if !self.outbox.is_empty() {
-            self.is_written = true;
-            let written = ready!(self.outbox.poll_write(&mut self.io, cx));
-            written.inspect_err(|_| self.outbox.clear())?;
-        }
-        if self.is_written {
-            ready!(Pin::new(&mut self.io).poll_flush(cx))?;
-            self.is_written = false;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// As [`poll_flush`](Self::poll_flush), with an error of ours.
-    pub(crate) fn poll_flushed(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        self.check()?;
-        self.poll_flush(cx).map_err(|error| self.failed(error.into()))
-    }
-
-    /// Ready with an error if the peer was silent for too long.
+    /// Ready with an error if the peer was silent for too long, or takes nothing.
     fn poll_silence(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         if !self.machine.may_send() {
             return self.watch.poll(self.limits.close_timeout, cx).map(|()| Error::CloseTimeout);
         }
         while ready!(self.watch.poll_silence(&self.limits, cx)) == SilenceStep::Ask {
             if self.machine.ping(b"", self.outbox.buffer()).is_ok() {
-                // An error shows when it is next read or written.
-                let _ = self.poll_flush(cx);
+                // Another error shows when it is next read or written.
+                if let Poll::Ready(Err(error @ Error::SendTimeout)) = self.poll_flush(cx) {
+                    return Poll::Ready(error);
+                }
             }
         }
         Poll::Ready(Error::PingTimeout)
@@ -278,12 +239,5 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         let event = self.machine.give_up_message();
         self.note(event);
         Poll::Ready(())
-    }
-
-    /// Gives back a buffer that was taken in vain.
-    fn discard_empty(&mut self) {
-        if self.outbox.is_empty() {
-            self.outbox.clear();
-        }
     }
 }

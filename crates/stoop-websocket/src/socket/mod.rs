@@ -3,6 +3,7 @@
 mod buffers;
 mod driver;
 mod split;
+mod stall;
 mod watch;
 mod websocket;
 

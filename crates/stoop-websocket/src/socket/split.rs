@@ -149,10 +149,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageSender<S> {
     }
 
     /// Sends a Close frame, and does not wait for the peer's: the receiver gets what still comes, and then `None`.
-    /// Where one was sent already, this does nothing. Cancel-safe as [`MessageSender::send`].
+    /// Where one was sent already, this waits until that has left. Cancel-safe as [`MessageSender::send`].
     ///
     /// # Errors
-    /// [`Misuse::ReasonTooLong`], and [`Error::Io`].
+    /// [`Misuse::ReasonTooLong`], [`Error::Io`], [`Error::SendTimeout`] if the peer takes nothing, and
+    /// [`Error::CloseTimeout`] if the frame has not left within [`close_timeout`](crate::Limits::close_timeout).
     pub async fn close(&mut self, code: CloseCode, reason: &str) -> Result<(), Error> {
         let mut is_taken = false;
         poll_fn(|cx| {
@@ -165,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> MessageSender<S> {
                     // The receiver waits for as long as a closing handshake may take, and no longer as it did.
                     cx.waker().wake_by_ref();
                 }
-                driver.poll_flushed(cx)
+                driver.poll_close_sent(cx)
             })
         })
         .await
@@ -251,7 +252,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Sink<Message> for MessageSender<S> {
             if driver.close(CloseCode::NORMAL, "").is_ok() {
                 cx.waker().wake_by_ref();
             }
-            driver.poll_flushed(cx)
+            driver.poll_close_sent(cx)
         })
     }
 }

@@ -20,8 +20,9 @@ pub(crate) struct Watch {
     message_begun: Option<Instant>,
 }
 
+/// A time that is waited for, by whichever task polls it last.
 #[derive(Default)]
-struct Timer {
+pub(crate) struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
     /// What it wakes: polled by another task, it has to be told.
     waker: Option<Waker>,
@@ -144,7 +145,8 @@ impl Timer {
         is_known && self.sleep.as_ref().is_some_and(|sleep| !sleep.is_elapsed())
     }
 
-    fn poll(&mut self, wait: Duration, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when `wait` has passed since it was first polled, or was ready.
+    pub(crate) fn poll(&mut self, wait: Duration, cx: &mut Context<'_>) -> Poll<()> {
         if wait == Duration::MAX {
             return Poll::Pending;
         }

@@ -70,8 +70,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// Cancel-safe: what was received stays for the next call.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::EndedEarly`], [`Error::Fault`], [`Error::PingTimeout`], and
-    /// [`Error::CloseTimeout`] after a Close frame of ours.
+    /// [`Error::Io`], [`Error::EndedEarly`], [`Error::Fault`], [`Error::PingTimeout`], [`Error::SendTimeout`] of what waits to
+    /// be sent, and [`Error::CloseTimeout`] after a Close frame of ours.
     pub async fn recv(&mut self) -> Result<Option<Message>, Error> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
@@ -89,7 +89,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// what is next sent or received.
     ///
     /// # Errors
-    /// [`Misuse::Closed`] if a Close frame was sent or received, and [`Error::Io`], also after any other error.
+    /// [`Misuse::Closed`] if a Close frame was sent or received, [`Error::SendTimeout`] if the peer takes nothing, and
+    /// [`Error::Io`], also after any other error.
     pub async fn send(&mut self, message: Message) -> Result<(), Error> {
         self.transmit(message.kind(), message.as_bytes()).await
     }
@@ -127,7 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// Waits until the stream has taken everything. Cancel-safe.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::Io`], and [`Error::SendTimeout`] if the peer takes nothing.
     pub async fn flush(&mut self) -> Result<(), Error> {
         poll_fn(|cx| self.driver.poll_flushed(cx)).await
     }
@@ -136,7 +137,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// sent Pings without it: see [`Limits::ping_interval`]. Cancel-safe as [`WebSocket::send`].
     ///
     /// # Errors
-    /// [`Misuse::ControlTooLong`], [`Misuse::Closed`], and [`Error::Io`].
+    /// [`Misuse::ControlTooLong`], [`Misuse::Closed`], [`Error::SendTimeout`], and [`Error::Io`].
     pub async fn ping(&mut self, payload: &[u8]) -> Result<(), Error> {
         poll_fn(|cx| self.driver.poll_ready(cx)).await?;
         self.driver.ping(payload)?;
@@ -194,6 +195,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// Names the subprotocol that a handshake elsewhere has agreed on.
     pub fn with_protocol(mut self, protocol: Option<&str>) -> Self {
         self.driver.protocol = protocol.map(Into::into);
+        self
+    }
+
+    /// Names what tells how many of the bytes that the stream has taken its peer has not: with it
+    /// [`Limits::send_timeout`] knows a peer that reads slowly from one that does not read. The kernel has taken megabytes by
+    /// the time it takes nothing more, and then takes nothing until a good part of them has gone.
+    ///
+    /// Sockets of a [`ServerHandshake`](crate::ServerHandshake) or [`ClientHandshake`](crate::ClientHandshake) have it
+    /// from [`UpgradedStream::backlog`](stoop::rt::UpgradedStream::backlog); others have none, and what the stream takes is
+    /// all that counts.
+    pub fn with_backlog(mut self, backlog: fn(&S) -> usize) -> Self {
+        self.driver.set_backlog(backlog);
         self
     }
 

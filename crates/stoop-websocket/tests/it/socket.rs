@@ -362,8 +362,10 @@ mod split {
     /// Its message was thrown away, it was told that it had been sent, and the next one was written into the middle of it.
     #[tokio::test(start_paused = true)]
     async fn a_sender_learns_that_its_peer_was_given_up_and_writes_nothing_more() {
+        let mut limits = Limits::default();
+        limits.send_timeout = Duration::MAX;
         let (ours, mut client) = duplex(64);
-        let (mut sender, mut receiver) = WebSocket::server(ours, Limits::default(), None).split();
+        let (mut sender, mut receiver) = WebSocket::server(ours, limits, None).split();
         let sending = tokio::spawn(async move {
             let first = sender.send_binary(&[1; 5_000]).await;
             let second = timeout(Duration::from_secs(60), sender.send_text("second")).await;

@@ -9,7 +9,7 @@ use stoop::{
     Client, ClientTls, ErrorKind, Request, Response, Server, ServerLimits, ServerTls, Versions,
 };
 use stoop_websocket::{
-    ClientHandshake, CloseCode, ConnectError, Deflate, Message, ServerHandshake, WebSocket,
+    ClientHandshake, CloseCode, ConnectError, Deflate, Error, Message, ServerHandshake, WebSocket,
 };
 use tokio::time::timeout;
 
@@ -226,4 +226,65 @@ async fn a_socket_may_stay_when_the_server_drains() {
     socket.send_text("still here").await.unwrap();
     assert_eq!(socket.recv().await.unwrap(), Some(Message::from("still here")));
     socket.close(CloseCode::NORMAL, "").await.unwrap();
+}
+
+/// Its windows stay shut: TCP's over HTTP/1, over HTTP/2 that of its stream, whose connection goes on.
+#[tokio::test]
+async fn a_client_that_takes_nothing_is_given_up() {
+    let (told, mut ended) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |request: Request| -> Response {
+        if request.path() == "/" {
+            return Response::from_text("a page");
+        }
+        let told = told.clone();
+        let mut limits = message_limits();
+        limits.send_timeout = Duration::from_millis(200);
+        ServerHandshake::new().limits(limits).accept(&request, |mut socket| async move {
+            let sent = socket.send_binary(&vec![1; 32 << 20]).await;
+            told.send(matches!(sent, Err(Error::SendTimeout))).unwrap();
+        })
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().limits(limits()).run_here(handler).unwrap();
+    let url = server.endpoint().to_string();
+    for versions in [Versions::Http1, Versions::Http2] {
+        let client = Client::builder().versions(versions).build().unwrap();
+        let handshake = ClientHandshake::new().versions(versions);
+        let mut socket = handshake.connect(&client, &format!("{url}/chat")).await.unwrap();
+        let is_stuck = timeout(Duration::from_secs(30), ended.recv()).await;
+        assert_eq!(is_stuck, Ok(Some(true)), "{versions:?}");
+        let page = client.get(&url).await.unwrap().into_body().bytes(100).await.unwrap();
+        assert_eq!(page, "a page");
+        // What was on its way ends within the message.
+        assert!(socket.recv().await.is_err());
+    }
+}
+
+/// How much of what was written the client has not taken: it reads, and there is less of it.
+#[tokio::test]
+async fn what_a_client_has_not_taken_is_known_over_tcp() {
+    let (give, mut given) = tokio::sync::mpsc::unbounded_channel();
+    let handler = move |request: Request| -> Response {
+        let give = give.clone();
+        stoop_websocket::accept(&request, |socket| async move { give.send(socket).unwrap() })
+    };
+    let server = Server::listen("127.0.0.1:0").unwrap().run_here(handler).unwrap();
+    let url = server.endpoint().to_string();
+    let mut client = stoop_websocket::connect(&Client::new(), &url).await.unwrap();
+    let mut socket = given.recv().await.unwrap();
+    let sending = socket.send(Message::from(vec![1; 16 << 20]));
+    assert!(timeout(Duration::from_millis(200), sending).await.is_err(), "it is not read");
+    let before = socket.get_ref().backlog();
+    if cfg!(target_os = "linux") {
+        assert!(before > 0);
+    }
+    let receiving = tokio::spawn(async move { client.recv().await });
+    socket.flush().await.unwrap();
+    let _ = receiving.await;
+    timeout(Duration::from_secs(10), async {
+        while socket.get_ref().backlog() > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await
+    .expect("all of it was taken");
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use flate2::{Compress, Compression, FlushCompress, Status};
+use zlib_rs::{Deflate, DeflateFlush, Status};
 
 use crate::machine::deflate::agreement::AgreedDeflate;
 
@@ -17,7 +17,7 @@ const FLUSH_END: [u8; 4] = [0, 0, 0xFF, 0xFF];
 const SPARE_BYTES_MIN: usize = 256;
 
 thread_local! {
-    static KEPT: RefCell<Vec<(Terms, Compress)>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<(Terms, Deflate)>> = const { RefCell::new(Vec::new()) };
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) struct Compressor {
     keeps_context: bool,
     message_bytes_min: usize,
     /// The window and what goes with it, if it outlives messages.
-    own: Option<Box<Compress>>,
+    own: Option<Box<Deflate>>,
 }
 
 impl Compressor {
@@ -53,7 +53,7 @@ impl Compressor {
         }
         if self.keeps_context {
             let terms = self.terms;
-            let own = self.own.get_or_insert_with(|| Box::new(new_compress(terms)));
+            let own = self.own.get_or_insert_with(|| Box::new(new_deflate(terms)));
             return Some(compressed(own, payload));
         }
         let mut lent = lend(self.terms);
@@ -64,19 +64,19 @@ impl Compressor {
     }
 }
 
-fn new_compress(terms: Terms) -> Compress {
-    Compress::new_with_window_bits(Compression::new(terms.level.into()), false, terms.window_bits)
+fn new_deflate(terms: Terms) -> Deflate {
+    Deflate::new(terms.level.into(), false, terms.window_bits)
 }
 
-fn lend(terms: Terms) -> Compress {
+fn lend(terms: Terms) -> Deflate {
     let kept = KEPT.with_borrow_mut(|kept| {
         let at = kept.iter().position(|(its, _)| *its == terms)?;
         Some(kept.swap_remove(at).1)
     });
-    kept.unwrap_or_else(|| new_compress(terms))
+    kept.unwrap_or_else(|| new_deflate(terms))
 }
 
-fn give_back(terms: Terms, mut lent: Compress) {
+fn give_back(terms: Terms, mut lent: Deflate) {
     lent.reset();
     KEPT.with_borrow_mut(|kept| {
         if kept.len() >= KEPT_MAX {
@@ -87,22 +87,25 @@ fn give_back(terms: Terms, mut lent: Compress) {
 }
 
 /// RFC 7692 §7.2.1: compressed, flushed to a byte, without the end of the flush.
-fn compressed(compress: &mut Compress, mut payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(payload.len() / 2 + SPARE_BYTES_MIN);
+fn compressed(deflate: &mut Deflate, mut payload: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; payload.len() / 2 + SPARE_BYTES_MIN];
+    let mut made = 0;
     loop {
-        if out.capacity() - out.len() < SPARE_BYTES_MIN {
-            out.reserve(out.len());
+        if out.len() - made < SPARE_BYTES_MIN {
+            out.resize(2 * out.len(), 0);
         }
-        let before = compress.total_in();
+        let before = (deflate.total_in(), deflate.total_out());
         // It fails only where it cannot go on: neither input nor room is missing here.
-        let status = compress.compress_vec(payload, &mut out, FlushCompress::Sync);
-        let taken = compress.total_in() - before;
+        let status = deflate.compress(payload, &mut out[made..], DeflateFlush::SyncFlush);
+        let taken = deflate.total_in() - before.0;
         payload = &payload[usize::try_from(taken).unwrap_or(payload.len())..];
-        let is_flushed = out.len() < out.capacity();
+        made += usize::try_from(deflate.total_out() - before.1).unwrap_or(0);
+        let is_flushed = made < out.len();
         if payload.is_empty() && is_flushed || !matches!(status, Ok(Status::Ok)) {
             break;
         }
     }
+    out.truncate(made);
     if out.ends_with(&FLUSH_END) {
         out.truncate(out.len() - FLUSH_END.len());
     }

@@ -44,19 +44,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         reported
     }
 
-    /// Sends what is left and ends the stream, in the time for it (RFC 6455 §7.1.1).
+    /// Sends what is left and ends the stream, in the time for it (RFC 6455 §7.1.1), and for as long as the peer takes any.
     pub(super) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Event>, Error>> {
         let flushed = self.poll_flush(cx);
         let is_sent = matches!(flushed, Poll::Ready(Ok(())));
-        let ended = if is_sent { self.poll_ended(cx) } else { flushed };
+        let ended = if is_sent { self.poll_ended(cx).map_err(Error::Io) } else { flushed };
         if ended.is_pending() && self.watch.poll(self.limits.close_timeout, cx).is_pending() {
             return Poll::Pending;
         }
+        let stalled = match ended {
+            Poll::Ready(Err(error @ Error::SendTimeout)) => Some(error),
+            _ => None,
+        };
         self.outbox.clear();
         self.watch.stop();
+        self.stall.end();
         let stage = if is_sent { Stage::Ended } else { Stage::Failed };
         match std::mem::replace(&mut self.stage, stage) {
-            Stage::Ending(ending) => Poll::Ready(ending.fault.map_or(Ok(None), Err)),
+            Stage::Ending(ending) => Poll::Ready(ending.fault.or(stalled).map_or(Ok(None), Err)),
             Stage::Open | Stage::Ended | Stage::Failed => Poll::Ready(Ok(None)),
         }
     }
@@ -84,6 +89,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
         self.outbox.clear();
         self.inbox = Inbox::default();
         self.watch.stop();
+        self.stall.end();
         error
     }
 }
