@@ -4,7 +4,7 @@
 //! request that was executed, so that one that was executed and not answered is found.
 
 use std::fs::File;
-use std::io::{self, PipeReader, Read};
+use std::io::{self, BufRead, BufReader, PipeReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -154,7 +154,7 @@ impl HandOvers<'_> {
         let errors = File::create(&self.errors).context("a file for standard error")?;
         let mut command = Command::new(&self.stoop.path);
         command
-            .args(["serve", "--quiet", "--workers", "1", "--access-log", "common", "--listen"])
+            .args(["serve", "--workers", "1", "--access-log", "common", "--listen"])
             .arg(address.to_string())
             .arg(&self.content)
             .stdin(Stdio::null())
@@ -162,7 +162,7 @@ impl HandOvers<'_> {
             .stderr(errors);
         let cores = self.bench.cores.set(Placement::Server);
         let mut server = Process::start(command, cores, "stoop serve")?;
-        let log = std::thread::spawn(move || count_lines(reader));
+        let log = std::thread::spawn(move || count_logged(reader));
         run_server::wait_until_listening(&mut server, address)?;
         Ok((server, log))
     }
@@ -224,15 +224,11 @@ fn successor(errors: &Path, number: usize) -> Result<Option<i32>> {
     pid.map(|pid| pid.parse().context("the id of the new process")).transpose()
 }
 
-/// How many lines come until all writers have ended.
-fn count_lines(mut reader: PipeReader) -> io::Result<u64> {
-    let (mut lines, mut piece) = (0, vec![0; 1 << 16]);
-    loop {
-        match reader.read(&mut piece)? {
-            0 => return Ok(lines),
-            count => lines += piece[..count].iter().filter(|byte| **byte == b'\n').count() as u64,
-        }
-    }
+/// How many lines of the access log, which begin with the client's address, come until all writers have ended. What a
+/// server prints when it starts is between them.
+fn count_logged(reader: PipeReader) -> io::Result<u64> {
+    let lines = BufReader::new(reader).split(b'\n');
+    lines.map(|line| Ok(u64::from(line?.starts_with(b"127.")))).sum()
 }
 
 #[cfg(test)]
@@ -251,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_until_the_last_writer_has_ended() {
+    fn lines_of_the_log_are_counted_until_the_last_writer_has_ended() {
         let (reader, mut writer) = io::pipe().unwrap();
         let mut other = writer.try_clone().unwrap();
-        let counted = std::thread::spawn(move || count_lines(reader));
-        writer.write_all(b"a\nb\n").unwrap();
+        let counted = std::thread::spawn(move || count_logged(reader));
+        writer.write_all(b"serving a at\n  http://b\n127.0.0.1 - a\n127.0.0.1 - b\n").unwrap();
         drop(writer);
-        other.write_all(b"c\n").unwrap();
+        other.write_all(b"127.0.0.1 - c\n").unwrap();
         drop(other);
         assert_eq!(counted.join().unwrap().unwrap(), 3);
     }
