@@ -49,9 +49,12 @@ pub(crate) fn request_body(length: Option<u64>) -> (RequestBodyWriter, RequestBo
 }
 
 impl RequestBodyWriter {
-    /// Brackets the time in which the connection polls the future that may hold the reader.
-    pub(crate) fn set_polled(&self, is_polled: bool) {
-        self.0.state().is_polled = is_polled;
+    /// Brackets the time in which the connection polls the future that may hold the reader of `content`, if the request
+    /// has any.
+    pub(crate) fn set_polled(content: Option<&Self>, is_polled: bool) {
+        if let Some(content) = content {
+            content.0.state().is_polled = is_polled;
+        }
     }
 
     /// Whether the reader waits for a piece. If not, the connection is woken once it does.

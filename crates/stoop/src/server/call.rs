@@ -149,11 +149,11 @@ pub(in crate::server) fn poll_handler<H: Handler>(
     cx: &mut Context<'_>,
 ) -> Poll<Response<H::Body>> {
     let Some(future) = slot.future() else { return Poll::Pending };
-    set_polled(content, true);
+    RequestBodyWriter::set_polled(content, true);
     // The panic's message has been shown by the program's panic hook.
     let polled =
         catch_unwind(AssertUnwindSafe(|| future.poll(cx).map(IntoResponse::into_response)));
-    set_polled(content, false);
+    RequestBodyWriter::set_polled(content, false);
     polled.unwrap_or_else(|payload| {
         slot.panicked(payload);
         Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR))
@@ -167,12 +167,6 @@ pub(in crate::server) fn is_read_on<B>(
     response: &Response<B>,
 ) -> bool {
     matches!(response.payload, Payload::Stream(_)) && content.is_some_and(|c| !c.is_dropped())
-}
-
-pub(in crate::server) fn set_polled(content: Option<&RequestBodyWriter>, is_polled: bool) {
-    if let Some(content) = content {
-        content.set_polled(is_polled);
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::body::request_body::RequestBodyWriter;
-use crate::server::call::set_polled;
 
 /// What the first poll brought: a frame, an error or the end, or the payload of a panic.
 type FirstPoll = Result<Option<Result<Frame<Bytes>, ()>>, Box<dyn Any + Send>>;
@@ -70,7 +69,7 @@ pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
     content: Option<&RequestBodyWriter>,
 ) -> Result<Bytes, PolledBody<B>> {
     let mut body = place.put(body);
-    set_polled(content, true);
+    RequestBodyWriter::set_polled(content, true);
     // The caller's code: a panic in it fails this response alone, as soon as it is polled by the connection.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut body = body.as_mut().as_pin_mut()?;
@@ -82,7 +81,7 @@ pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
         let is_whole = data.is_some_and(|data| data.len() as u64 == size) && body.is_end_stream();
         Some((frame, is_whole))
     }));
-    set_polled(content, false);
+    RequestBodyWriter::set_polled(content, false);
     let first = match outcome {
         Ok(None) => None,
         Ok(Some((Some(Ok(frame)), true))) => match frame.into_data() {

@@ -11,12 +11,12 @@ use stoop_io::{Transport, now};
 use stoop_proto::{CloseReason, Fields, h1};
 
 use crate::body::file_content::FileChunk;
+use crate::body::request_body::RequestBodyWriter;
 use crate::conn::OutputSink;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::CutShort;
-use crate::server::call::set_polled;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
@@ -58,9 +58,9 @@ impl<H: Handler> Http1Driver<H> {
                 }
                 _ => return sent,
             };
-            set_polled(exchange.content.as_ref(), true);
+            RequestBodyWriter::set_polled(exchange.content.as_ref(), true);
             let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(cx)));
-            set_polled(exchange.content.as_ref(), false);
+            RequestBodyWriter::set_polled(exchange.content.as_ref(), false);
             let answer = exchange.answer;
             let frame = match polled {
                 Ok(Poll::Pending) => return sent,

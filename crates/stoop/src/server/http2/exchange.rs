@@ -18,7 +18,6 @@ use crate::handler::Handler;
 use crate::limits::ServerTime;
 use crate::request::interim::InterimQueue;
 use crate::response::SentHook;
-use crate::server::call::set_polled;
 use crate::server::future_pool::FutureSlot;
 use crate::server::polled_body::PolledBody;
 
@@ -54,9 +53,9 @@ impl<H: Handler> SendingExchange for ServerExchange<H> {
     /// The response's content may read the request's: the connection looks at that afterwards.
     fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<()>> {
         let StreamResponse::Sending(outflow) = &mut self.response else { return None };
-        set_polled(self.content.as_ref(), true);
+        RequestBodyWriter::set_polled(self.content.as_ref(), true);
         let polled = outflow.poll_piece(cx);
-        set_polled(self.content.as_ref(), false);
+        RequestBodyWriter::set_polled(self.content.as_ref(), false);
         Some(polled)
     }
 }
