@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::limits::Limits;
@@ -24,7 +25,7 @@ pub(crate) struct Watch {
 #[derive(Default)]
 pub(crate) struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
-    /// What it wakes: polled by another task, it has to be told.
+    /// What it wakes, if it does: polled by another task, it has to be told.
     waker: Option<Waker>,
 }
 
@@ -154,7 +155,8 @@ impl Timer {
             return Poll::Pending;
         }
         let timer = self.sleep.get_or_insert_with(|| Box::pin(sleep(wait)));
-        self.waker = Some(cx.waker().clone());
+        // With its budget used up the task is woken at once, but the sleep does not note its waker: it is to be polled again.
+        self.waker = has_budget_remaining().then(|| cx.waker().clone());
         ready!(timer.as_mut().poll(cx));
         *self = Self::default();
         Poll::Ready(())

@@ -158,6 +158,28 @@ async fn answers_to_the_pings_of_a_peer_that_does_not_read_are_bounded() {
 }
 
 /// RFC 6455 §7.1.2: "Once an endpoint has both sent and received a Close control frame".
+/// The echoes are more than Pongs wait behind, and are taken at once.
+#[tokio::test(start_paused = true)]
+async fn a_ping_behind_much_that_is_fed_is_answered_at_once() {
+    let mut limits = Limits::default();
+    limits.ping_interval = Duration::MAX;
+    let (mut server, mut client) = server_with(1 << 20, limits);
+    let mut bytes = masked(0x82, &[7; 100]).repeat(200);
+    bytes.extend(masked(0x89, b"here?"));
+    client.write_all(&bytes).await.unwrap();
+    let echoing = tokio::spawn(async move {
+        while let Ok(Some(message)) = server.recv().await {
+            server.feed(message).await.unwrap();
+        }
+    });
+    let mut echoes = unmasked(0x82, &[7; 100]).repeat(200);
+    echoes.extend(unmasked(0x8A, b"here?"));
+    let came = timeout(Duration::from_secs(1), read(&mut client, echoes.len()));
+    assert_eq!(came.await.expect("the Pong leaves at once"), echoes);
+    drop(client);
+    echoing.await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_close_of_the_client_is_answered_and_the_stream_ended() {
     let (mut server, mut client) = server();

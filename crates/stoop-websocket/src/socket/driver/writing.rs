@@ -65,18 +65,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
 
     /// Waits until everything has been given to the stream, within the time that the peer has to take anything.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        if self.machine.has_to_send()
-            && (self.machine.has_received_all() || self.outbox.len() < PONG_BEHIND_BYTES_MAX)
-        {
-            self.machine.flush(self.outbox.buffer());
+        let mut written = self.poll_written_with_pongs(cx);
+        // Pongs that waited behind much that was taken at once.
+        while matches!(written, Poll::Ready(Ok(()))) && self.machine.has_to_send() {
+            written = self.poll_written_with_pongs(cx);
         }
-        match self.poll_written(cx) {
+        match written {
             Poll::Ready(written) => {
                 self.stall.end();
                 Poll::Ready(written.map_err(Error::Io))
             }
             Poll::Pending => self.poll_stall(cx).map(Err),
         }
+    }
+
+    fn poll_written_with_pongs(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.machine.has_to_send()
+            && (self.machine.has_received_all() || self.outbox.len() < PONG_BEHIND_BYTES_MAX)
+        {
+            self.machine.flush(self.outbox.buffer());
+        }
+        self.poll_written(cx)
     }
 
     fn poll_written(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,5 +1,6 @@
 //! Peers that take nothing of what is sent to them: for how long that is waited for, and what counts as taking.
 
+mod budget;
 mod over_http;
 mod split;
 mod streams;
