@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stoop::ServerHandle;
 use stoop_io::{INHERITED_DESCRIPTORS_MAX, hand_descriptor, take_inherited_descriptor};
@@ -25,6 +25,11 @@ const READY: &str = "STOOP_HANDED_READY";
 
 /// How long a new process may take to serve.
 const START_MAX: Duration = Duration::from_secs(60);
+
+/// How long a new process that does not serve may take to say why, and to end.
+const END_MAX: Duration = Duration::from_secs(2);
+
+const POLL_PERIOD: Duration = Duration::from_millis(5);
 
 /// What stands for the sockets of a service manager among the names of places.
 pub(super) const MANAGER: &str = "LISTEN_FDS";
@@ -118,8 +123,8 @@ impl Reserve {
         let (process, (told, heard)) = (child.id(), channel());
         let hears = told.clone();
         if thread::Builder::new().spawn(move || listen(reader, &hears)).is_err() {
-            // It cannot be heard, and so is ended.
-            let _ = told.send(Told::Ends);
+            // It is too late if there is no receiver.
+            let _ = told.send(Told::Unheard);
         }
         let ended = tokio::task::spawn_blocking(move || wait(&heard, child));
         Ok(Handing { process, told, ended })
@@ -189,6 +194,8 @@ enum Told {
     Serves,
     /// The process has closed its pipe without a word, as it does when it ends.
     Ends,
+    /// There is no thread that could listen to it.
+    Unheard,
     GivenUp,
 }
 
@@ -225,15 +232,28 @@ fn listen(mut reader: PipeReader, told: &Sender<Told>) {
 
 /// Waits until the new process serves; one that does not is ended.
 fn wait(heard: &Receiver<Told>, mut child: Child) -> io::Result<()> {
-    let heard = heard.recv_timeout(START_MAX);
-    if let Ok(Told::Serves) = heard {
-        return Ok(());
+    let told = heard.recv_timeout(START_MAX);
+    match told {
+        Ok(Told::Serves) => return Ok(()),
+        Ok(Told::Ends) => wait_for_end(heard, &mut child),
+        Ok(Told::Unheard | Told::GivenUp) | Err(_) => {}
     }
     let _ = child.kill();
     let ended = child.wait()?;
-    Err(io::Error::other(match heard {
+    Err(io::Error::other(match told {
         Ok(Told::GivenUp) => "a second signal asked for the end".to_owned(),
+        Ok(Told::Unheard) => "no thread can be started that listens to the new process".to_owned(),
         Err(RecvTimeoutError::Timeout) => "the new process did not serve within 60 s".to_owned(),
         _ => format!("the new process does not serve: {ended}"),
     }))
+}
+
+/// Leaves a process that has closed its pipe the time to say why, which it does last; less if it is given up.
+fn wait_for_end(heard: &Receiver<Told>, child: &mut Child) {
+    let began = Instant::now();
+    while began.elapsed() < END_MAX && matches!(child.try_wait(), Ok(None)) {
+        if !matches!(heard.recv_timeout(POLL_PERIOD), Err(RecvTimeoutError::Timeout)) {
+            return;
+        }
+    }
 }

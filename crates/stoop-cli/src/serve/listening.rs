@@ -4,6 +4,7 @@ use stoop::Binding;
 
 use super::args::Settings;
 use super::hand_over::{Handed, MANAGER};
+use super::socket_files::SocketFiles;
 use super::{manager, places};
 use crate::failure::CommandFailure;
 
@@ -16,6 +17,8 @@ pub(super) struct Listening {
     pub(super) bindings: Vec<Binding>,
     /// The sockets that the server may have: those that it was given, and one for each worker.
     pub(super) sockets_max: usize,
+    /// The files of handed sockets that are to have the permissions of `--unix-mode`, once the server has started.
+    pub(super) socket_files: SocketFiles,
 }
 
 /// What was asked for, with the sockets that were handed over, and those of the service manager. Without any the default.
@@ -47,7 +50,11 @@ pub(super) fn listening(
         listening.names.push(name);
         let binding = match sockets {
             Some(sockets) => {
-                places::set_mode(typed, settings.unix_mode)?;
+                if let Some(path) =
+                    places::unix_path(typed)?.filter(|_| settings.unix_mode.is_some())
+                {
+                    listening.socket_files.add(&path)?;
+                }
                 places::with_sockets(typed, sockets)?
             }
             None => places::binding(typed)?,

@@ -4,7 +4,7 @@
 //! server, [`signals`] what it obeys, [`service`] what it serves, [`reload`] the thread that reads that again. [`app`] is the
 //! application that answers, [`swap`] how another takes its place, [`status`] what it tells of itself, [`redirect`] how it keeps
 //! passwords from going in clear, [`users`] are the ones with passwords, of which [`new_user`] makes one. [`places`] is where it listens, [`listening`] with which
-//! sockets, [`announce`] what it says of that, [`check`] what is found out beforehand, [`hand_over`] its end in favour of a new
+//! sockets, [`socket_files`] who may connect to those that were handed over, [`announce`] what it says of that, [`check`] what is found out beforehand, [`hand_over`] its end in favour of a new
 //! process, [`manager`] systemd. [`mod@log`] is the access log, [`losses`] what is told of lines that it loses.
 
 mod announce;
@@ -27,6 +27,7 @@ mod reload;
 mod run;
 mod service;
 mod signals;
+mod socket_files;
 mod status;
 mod swap;
 mod users;

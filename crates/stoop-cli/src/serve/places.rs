@@ -1,10 +1,8 @@
 //! Where the server listens: the addresses as typed, and the URLs that are printed.
 
-use std::fs::Permissions;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stoop::{Address, Binding, Endpoint};
 
@@ -42,15 +40,12 @@ pub(super) fn with_sockets(typed: &str, sockets: Vec<OwnedFd>) -> Result<Binding
     Ok(spoken(typed, binding))
 }
 
-/// Gives the file of a Unix socket that listens already these permissions, if it is to have some.
+/// The path of the Unix socket that was typed, if it is one.
 ///
 /// # Errors
-/// As [`binding`]; [`CommandFailure::Io`] if they cannot be set.
-pub(super) fn set_mode(typed: &str, mode: Option<u32>) -> Result<(), CommandFailure> {
-    let shown = binding(typed)?.to_string();
-    let (Some(mode), Some(path)) = (mode, shown.strip_prefix("unix:")) else { return Ok(()) };
-    std::fs::set_permissions(path, Permissions::from_mode(mode))
-        .map_err(|error| CommandFailure::io(&format!("cannot set the mode of {path}"), &error))
+/// As [`binding`].
+pub(super) fn unix_path(typed: &str) -> Result<Option<PathBuf>, CommandFailure> {
+    Ok(binding(typed)?.to_string().strip_prefix("unix:").map(PathBuf::from))
 }
 
 /// On `http://` no TLS is spoken, whatever certificate there is.
@@ -199,6 +194,18 @@ mod tests {
             }
         }
         assert!(name("nowhere").is_err());
+    }
+
+    #[test]
+    fn the_path_of_a_unix_socket_is_found_however_it_is_typed() {
+        for (typed, path) in [
+            ("unix:/run/a", Some("/run/a")),
+            ("http://unix:/run/a", Some("/run/a")),
+            ("unix:///run/a", Some("/run/a")),
+            ("127.0.0.1:1", None),
+        ] {
+            assert_eq!(unix_path(typed).unwrap().as_deref(), path.map(Path::new), "{typed}");
+        }
     }
 
     #[test]

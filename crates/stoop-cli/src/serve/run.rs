@@ -55,11 +55,14 @@ async fn serve(service: &Arc<Service>) -> Result<(), CommandFailure> {
     let settings = service.started();
     let signals = Signals::new().map_err(failed)?;
     let mut handed = Handed::take()?;
-    let Listening { names, bindings, sockets_max } = listening(settings, &mut handed)?;
+    let Listening { names, bindings, sockets_max, socket_files } =
+        listening(settings, &mut handed)?;
     let reserve = Reserve::new(sockets_max).map_err(failed)?;
     let reloader = Reloader::start(service.clone()).map_err(failed)?;
     let server = service.start(bindings)?;
     announce::announce(settings, &server)?;
+    // The last that can fail: a process that does not come to serve has changed nothing.
+    settings.unix_mode.map_or(Ok(()), |mode| socket_files.set_mode(mode))?;
     manager::tell(&[NotifyState::Ready]);
     handed.finish();
     let mut life = Life { service, server, names, reserve, reloader, signals };

@@ -10,6 +10,7 @@ mod refusals;
 mod settings;
 mod signals;
 mod status;
+mod unix_mode;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
@@ -52,35 +51,6 @@ fn a_socket_that_the_file_names_is_beside_it() {
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     assert!(response.ends_with("\r\n\r\ncontent"), "{response}");
-}
-
-/// From the moment when it listens; and those that the next process is to have, which takes the socket over.
-#[test]
-fn the_file_of_a_socket_has_the_permissions_that_are_asked_for() {
-    let folder = Folder::new(&[("f", "content")]);
-    let mode = || {
-        let found = std::fs::metadata(folder.path().join("run.sock"));
-        found.map(|found| found.permissions().mode() & 0o777).ok()
-    };
-    let listen = "directory = '.'\nlisten = ['127.0.0.1:0', 'unix:run.sock']\n";
-    folder.write("serve.toml", &format!("{listen}unix-mode = '0600'\n"));
-    for (options, expected) in [("", 0o600), ("--unix-mode 666", 0o666)] {
-        let served = Served::run(configured(&folder, options));
-        assert_eq!(mode(), Some(expected), "{options}");
-        drop(served);
-    }
-    let mut served = Served::run(configured(&folder, ""));
-    let mut messages = served.messages();
-    folder.write("serve.toml", &format!("{listen}unix-mode = '0660'\n"));
-    served.signal("HUP");
-    let said = messages.next();
-    assert!(said.ends_with("with the next process change: --unix-mode"), "{said}");
-    assert_eq!(mode(), Some(0o600));
-    served.signal("USR2");
-    let process = messages.next().split_whitespace().nth(1).unwrap().to_owned();
-    assert_eq!(served.ended(), Some(0));
-    assert_eq!(mode(), Some(0o660));
-    assert!(Command::new("kill").arg(process).status().unwrap().success());
 }
 
 /// A page of another origin resumes a download, and asks whether it has changed; with --auth it sends its password.

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -90,6 +90,29 @@ fn a_process_that_cannot_serve_takes_over_nothing() {
     served.signal("USR2");
     // The same sockets, although the place is written otherwise.
     is_taken_over(&mut served, &messages.next());
+}
+
+/// Also where it fails after it took the sockets, and has closed the pipe before it says so: each time.
+#[test]
+fn a_process_that_cannot_listen_says_why_before_it_is_given_up() {
+    let folder = Folder::new(&[("f", "content"), ("serve.toml", CONFIG)]);
+    let mut command = stoop("serve");
+    command.arg("--config").arg(folder.path().join("serve.toml"));
+    let mut served = Served::run(command);
+    let mut messages = served.messages();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap();
+    let text = format!("directory = '.'\nlisten = ['127.0.0.1:0', '{taken}']\n");
+    folder.write("serve.toml", &text);
+    for time in 0..20 {
+        served.signal("USR2");
+        let said = messages.next();
+        assert!(said.starts_with(&format!("cannot listen on http://{taken}: ")), "{time}: {said}");
+        let said = messages.next();
+        let end = "the new process does not serve: exit status: 3; this one goes on";
+        assert_eq!(said, format!("cannot hand over: {end}"), "{time}");
+    }
+    served.until("/f", "content");
 }
 
 /// The sockets that were to be handed over are closed again: clients of a server that ends are refused, and do not wait.
