@@ -1,12 +1,14 @@
 //! The access log: where it goes, how it is opened anew, and its end.
 
+use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -30,6 +32,8 @@ struct Current {
     written: Option<WrittenLog>,
     /// Which one it is: another one counts its losses anew.
     number: u64,
+    /// Of logs that were replaced while requests ran, whose lines they get.
+    replaced: Vec<LastLine>,
 }
 
 #[derive(Clone)]
@@ -40,6 +44,9 @@ struct WrittenLog {
     path: Option<PathBuf>,
     file: LogFile,
 }
+
+/// Whose sender is dropped once the last line is written.
+type LastLine = Receiver<Infallible>;
 
 /// The log as settings ask for it: opened, and not in its place yet.
 #[derive(Default)]
@@ -76,14 +83,17 @@ impl Log {
         Ok(NextLog { written: Some(WrittenLog { log, format, path, file }), reopened: None })
     }
 
-    /// Puts an opened log in its place.
+    /// Puts an opened log in its place. The one that was there still gets the lines of requests that run.
     pub(super) fn put(&self, next: NextLog) {
         let old = match (next.written, next.reopened) {
             (Some(log), Some(file)) => return log.file.replace(file),
             (written, _) => {
                 let mut current = self.current();
                 current.number += 1;
-                std::mem::replace(&mut current.written, written)
+                let old = std::mem::replace(&mut current.written, written);
+                current.replaced.retain(|last| last.try_recv() == Err(TryRecvError::Empty));
+                current.replaced.extend(old.as_ref().map(|old| old.file.last_line()));
+                old
             }
         };
         drop(old);
@@ -105,16 +115,23 @@ impl Log {
         }
     }
 
-    /// Writes what is queued, unless its writer stands still.
+    /// Waits until what is queued is written, of replaced logs too, unless a writer stands still.
     pub(super) fn end(&self) {
-        let Some((_, log)) = self.handle() else { return };
-        let (told, ended) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            log.flush();
-            // It is too late if there is no receiver.
-            let _ = told.send(());
-        });
-        if ended.recv_timeout(PATIENCE).is_err() {
+        let until = Instant::now() + PATIENCE;
+        let mut last_lines = std::mem::take(&mut self.current().replaced);
+        if let Some((_, log)) = self.handle() {
+            let (held, flushed) = channel();
+            std::thread::spawn(move || {
+                log.flush();
+                drop(held);
+            });
+            last_lines.push(flushed);
+        }
+        let is_written = |last: &LastLine| {
+            let left = until.saturating_duration_since(Instant::now());
+            last.recv_timeout(left) == Err(RecvTimeoutError::Disconnected)
+        };
+        if !last_lines.iter().all(is_written) {
             stderr::message("the access log takes no more lines: the last ones are lost");
         }
     }
@@ -134,11 +151,26 @@ impl NextLog {
 /// A file that another may take the place of, between two writes. The old one is closed at once, or once the write that
 /// runs has ended.
 #[derive(Clone)]
-struct LogFile(Arc<Mutex<Arc<File>>>);
+struct LogFile(Arc<OpenFile>);
+
+struct OpenFile {
+    file: Mutex<Arc<File>>,
+    /// Dropped with the last writer, for [`LastLine`].
+    held: OnceLock<Sender<Infallible>>,
+}
 
 impl LogFile {
     fn new(file: File) -> Self {
-        Self(Arc::new(Mutex::new(Arc::new(file))))
+        let file = Mutex::new(Arc::new(file));
+        Self(Arc::new(OpenFile { file, held: OnceLock::new() }))
+    }
+
+    /// What tells that the last line is written, once this log is replaced.
+    fn last_line(&self) -> LastLine {
+        let (held, last_line) = channel();
+        // A log is replaced once.
+        let _ = self.0.held.set(held);
+        last_line
     }
 
     fn replace(&self, file: File) {
@@ -146,7 +178,7 @@ impl LogFile {
     }
 
     fn file(&self) -> MutexGuard<'_, Arc<File>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,8 +17,9 @@ use crate::route::mode::Mode;
 ///
 /// No core waits for the writer: lines are queued, 1 MiB for each core at most, and written by a thread of the log's
 /// own, at least once a second. Beyond that they are dropped, and [counted](LogHandle::dropped_lines). Lines of several
-/// cores are not in the order of their times. The log ends when it and its handles are dropped: what is queued is then
-/// written by its thread, which a program that ends waits for by [`LogHandle::flush`] before.
+/// cores are not in the order of their times. The log ends when it and its handles are dropped, and the exchanges that it
+/// has seen begin are over: what is queued is then written by its thread, which a program that ends waits for by
+/// [`LogHandle::flush`] before.
 ///
 /// | format | a line |
 /// |---|---|
@@ -139,7 +140,8 @@ impl fmt::Debug for AccessLog {
 /// An exchange whose line is not written yet.
 struct Pending {
     entry: Option<Box<LogEntry>>,
-    log: Arc<LogShared>,
+    /// The log ends behind its line.
+    log: Arc<LogOwner>,
 }
 
 impl Watch for Pending {
@@ -152,14 +154,14 @@ impl Watch for Pending {
     fn ended(&mut self, end: End) {
         if let Some(mut entry) = self.entry.take() {
             entry.end(end);
-            self.log.put(entry);
+            self.log.shared.put(entry);
         }
     }
 }
 
 impl<M: Mode> Middleware<M> for AccessLog {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
-        let log = self.0.shared.clone();
+        let log = self.0.clone();
         let entry = Some(LogEntry::of(&request));
         watch::<M>(Pending { entry, log }, || next.answer(request))
     }

@@ -160,7 +160,8 @@ impl LogShared {
     }
 }
 
-/// The owner of the thread: the last one to be dropped ends it.
+/// The owner of the thread, which ends when it is dropped: by the log, its handles and the exchanges whose lines are to
+/// come.
 pub(super) struct LogOwner {
     pub(super) shared: Arc<LogShared>,
     thread: Option<JoinHandle<()>>,

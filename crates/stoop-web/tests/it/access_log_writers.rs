@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use stoop::Versions;
-use stoop_web::AccessLog;
+use stoop::{Answer, Handler, IntoHandler, Request, Versions};
+use stoop_web::{AccessLog, Router, get};
 
 use crate::access_log::{Lines, ask};
 
@@ -84,6 +84,43 @@ async fn the_last_owner_does_not_wait_for_a_writer_that_stands_still_and_its_lin
     };
     tokio::time::timeout(Duration::from_secs(10), waits).await.unwrap();
     assert_eq!(written.text(), "a line\n");
+}
+
+/// A writer that hands its text on, and whose receiver learns when it is dropped.
+struct HandsOn(Sender<String>);
+
+impl Write for HandsOn {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.send(String::from_utf8_lossy(bytes).into_owned()).unwrap();
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// As where an application takes the place of another one, with another log.
+#[test]
+fn an_exchange_that_outlives_the_application_has_its_line_and_then_the_log_ends() {
+    let wait = Duration::from_secs(10);
+    for (path, expected) in [("/now", "/now Some(200)\n"), ("/later", "/later None\n")] {
+        let (tell, lines) = channel();
+        let log = AccessLog::custom(HandsOn(tell), |entry, line| {
+            let status = entry.status().map(|status| status.as_u16());
+            line.extend_from_slice(format!("{} {status:?}", entry.target()).as_bytes());
+        });
+        let router = Router::new().route("/now", get(|| "hello"));
+        let router = router.route("/later", get(std::future::pending::<&str>)).layer(log);
+        let handler = router.build().unwrap().into_handler();
+        let answer = handler.call(Request::get(&format!("http://a.test{path}")).unwrap());
+        assert_eq!(matches!(answer, Answer::Now(_)), path == "/now");
+        drop(handler);
+        // The log goes on: its writer is not dropped, which would be told at once.
+        assert_eq!(lines.recv_timeout(wait / 100), Err(RecvTimeoutError::Timeout), "{path}");
+        drop(answer);
+        assert_eq!(lines.recv_timeout(wait).as_deref(), Ok(expected));
+        assert_eq!(lines.recv_timeout(wait), Err(RecvTimeoutError::Disconnected));
+    }
 }
 
 /// A writer of a full disk.

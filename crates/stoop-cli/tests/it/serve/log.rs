@@ -47,6 +47,42 @@ fn after_sighup_the_line_of_a_request_that_runs_is_in_the_new_file() {
     assert!(new.contains("\"GET /large HTTP/1.1\" 200 41943040\n"), "{new}");
 }
 
+/// Each of its lines is in the log that was there when the request came.
+#[test]
+fn after_sighup_with_another_log_the_line_of_a_request_that_runs_is_in_the_old_one() {
+    let folder = Folder::new(&[("large", &"x".repeat(40 << 20)), ("f", "content")]);
+    let [old, new] = ["old.log", "new.log"].map(|name| folder.path().join(name));
+    let options = |more: &str| folder.write("serve.toml", &format!("workers = 1\n{more}"));
+    for (then, is_in_new) in [
+        ("access-log-file = \"new.log\"\n", true),
+        ("access-log = \"json\"\naccess-log-file = \"old.log\"\n", false),
+        ("", false),
+    ] {
+        options("access-log-file = \"old.log\"\n");
+        let config = folder.path().join("serve.toml");
+        let config = format!("--config {} -l 127.0.0.1:0", config.display());
+        let mut served = Served::start(&folder, &config);
+        let mut messages = served.messages();
+        let mut stream = TcpStream::connect(&served.authority).unwrap();
+        stream.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        assert_eq!(status(&mut stream), "HTTP/1.1 200");
+        options(then);
+        served.signal("HUP");
+        assert_eq!(messages.next(), READ_AGAIN);
+        served.get("/f", "");
+        served.signal("TERM");
+        std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        assert_eq!(served.ended(), Some(0));
+        let [old, new] = [&old, &new].map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        let large = "\"GET /large HTTP/1.1\" 200 41943040\n";
+        assert!(old.contains(large) && !new.contains("/large"), "{then}: {old}{new}");
+        assert_eq!((old.contains("/f "), new.contains("/f ")), (false, is_in_new), "{old}{new}");
+        for path in ["old.log", "new.log"] {
+            let _ = std::fs::remove_file(folder.path().join(path));
+        }
+    }
+}
+
 #[test]
 fn a_pipe_without_a_reader_is_told_at_the_start_and_at_sighup_and_holds_nothing_up() {
     let folder = Folder::new(&[("f", "content")]);
