@@ -23,6 +23,9 @@ use crate::{stderr, streams};
 /// How long the log may take to write its last lines.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How many links Linux follows.
+const LINKS_MAX: usize = 40;
+
 /// The access log of now, if there is one.
 #[derive(Clone, Default)]
 pub(super) struct Log(Arc<Mutex<Current>>);
@@ -209,12 +212,25 @@ pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
     }
     let Some(path) = &settings.access_log_file else { return standard_output().map(drop) };
     match path.try_exists() {
-        // Where a link leads nowhere, its target would be made.
-        Ok(false) if path.symlink_metadata().is_err() => places::has_directory(path)
+        Ok(false) => can_be_made(path)
             .map_err(|why| CommandFailure::Io(format!("cannot open {}: {why}", path.display()))),
-        Ok(false) => Ok(()),
         _ => append_to(path).map(drop),
     }
+}
+
+/// Expects that a file that is not there can be made: where a link leads nowhere, the one that it leads to would be.
+///
+/// # Errors
+/// Why it cannot.
+fn can_be_made(path: &Path) -> Result<(), String> {
+    let mut path = path.to_owned();
+    // Links in a circle are an error before this, unless they are changed meanwhile.
+    for _ in 0..LINKS_MAX {
+        places::can_be_file(&path)?;
+        let Ok(target) = path.read_link() else { return Ok(()) };
+        path = places::directory(&path).join(target);
+    }
+    Err("too many links".to_owned())
 }
 
 fn standard_output() -> Result<File, CommandFailure> {
