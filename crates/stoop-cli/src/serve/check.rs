@@ -16,6 +16,8 @@ use crate::stderr;
 /// What it does not find out, for the message of success.
 const NOT_CHECKED: &str =
     "not checked: whether its places are free, and whether this user may listen there";
+/// The same of a log that goes to a named pipe.
+const READER_NOT_CHECKED: &str = ", and whether the pipe of the access log has a reader";
 
 /// Checks everything, and says what was found.
 ///
@@ -27,7 +29,8 @@ pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
     let is_usage = found.iter().any(|failure| matches!(failure, CommandFailure::Usage(_)));
     let Some(last) = found.pop() else {
         let directory = settings.directory();
-        let text = format!("{} can be served as asked\n{NOT_CHECKED}\n", directory.display());
+        let more = if log::needs_reader(settings) { READER_NOT_CHECKED } else { "" };
+        let text = format!("{} can be served as asked\n{NOT_CHECKED}{more}\n", directory.display());
         return announce::say(settings, &text);
     };
     for failure in found {

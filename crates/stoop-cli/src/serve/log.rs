@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use stoop::ServingEvent;
 use stoop_web::{AccessLog, LogHandle};
@@ -214,8 +214,23 @@ pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
     match path.try_exists() {
         Ok(false) => can_be_made(path)
             .map_err(|why| CommandFailure::Io(format!("cannot open {}: {why}", path.display()))),
+        _ if is_pipe(path) => {
+            // Opened and closed, it would be the end of what a reader reads who waits there already.
+            let may = accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS);
+            let what = || format!("cannot open {}", path.display());
+            may.map_err(|error| CommandFailure::io(&what(), &error.into()))
+        }
         _ => append_to(path).map(drop),
     }
+}
+
+/// Whether the log goes to a named pipe, of which [`check`] does not find out whether it has a reader.
+pub(super) fn needs_reader(settings: &Settings) -> bool {
+    settings.log_format().is_some() && settings.access_log_file.as_deref().is_some_and(is_pipe)
+}
+
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_fifo())
 }
 
 /// Expects that a file that is not there can be made: where a link leads nowhere, the one that it leads to would be.
@@ -243,16 +258,11 @@ fn append_to(path: &Path) -> Result<File, CommandFailure> {
     let what = format!("cannot open {}", path.display());
     let mut options = OpenOptions::new();
     options.create(true).append(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path).map_err(|error| {
-        let is_pipe = || path.metadata().is_ok_and(|found| found.file_type().is_fifo());
-        match error.raw_os_error() {
-            Some(number) if number == Errno::NXIO.raw_os_error() && is_pipe() => {
-                CommandFailure::Io(format!(
-                    "{what}: it is a pipe without a reader: start that first"
-                ))
-            }
-            _ => CommandFailure::io(&what, &error),
+    let file = options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(number) if number == Errno::NXIO.raw_os_error() && is_pipe(path) => {
+            CommandFailure::Io(format!("{what}: it is a pipe without a reader: start that first"))
         }
+        _ => CommandFailure::io(&what, &error),
     })?;
     // The thread of the log may wait where there is a reader, and loses nothing by it.
     let blocks = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags - OFlags::NONBLOCK));
