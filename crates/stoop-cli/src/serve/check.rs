@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::SocketAddr as UnixAddress;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stoop::{Address, Endpoint};
 
@@ -16,6 +16,8 @@ use crate::stderr;
 /// What it does not find out, for the message of success.
 const NOT_CHECKED: &str =
     "not checked: whether its places are free, and whether this user may listen there";
+/// The same of a log that goes to a named pipe.
+const READER_NOT_CHECKED: &str = ", and whether the pipe of the access log has a reader";
 
 /// Checks everything, and says what was found.
 ///
@@ -27,7 +29,8 @@ pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
     let is_usage = found.iter().any(|failure| matches!(failure, CommandFailure::Usage(_)));
     let Some(last) = found.pop() else {
         let directory = settings.directory();
-        let text = format!("{} can be served as asked\n{NOT_CHECKED}\n", directory.display());
+        let more = if log::needs_reader(settings) { READER_NOT_CHECKED } else { "" };
+        let text = format!("{} can be served as asked\n{NOT_CHECKED}{more}\n", directory.display());
         return announce::say(settings, &text);
     };
     for failure in found {
@@ -80,7 +83,7 @@ fn certificate(settings: &Settings) -> Result<(), CommandFailure> {
 #[derive(Debug, PartialEq, Eq)]
 enum Taken {
     Inet(SocketAddr),
-    Unix(String),
+    Unix(PathBuf),
 }
 
 /// Checks a place, beside those before it.
@@ -95,7 +98,7 @@ fn place(typed: &str, settings: &Settings, taken: &mut Vec<Taken>) -> Result<(),
     let place = match binding.strip_prefix("unix:") {
         Some(path) => {
             unix(Path::new(path)).map_err(failed)?;
-            Taken::Unix(path.to_owned())
+            Taken::Unix(real(Path::new(path)))
         }
         None => match inet(&binding, own_addresses().as_deref()).map_err(failed)? {
             Some(address) => Taken::Inet(address),
@@ -119,7 +122,9 @@ fn place(typed: &str, settings: &Settings, taken: &mut Vec<Taken>) -> Result<(),
 fn excludes(one: &Taken, other: &Taken) -> bool {
     match (one, other) {
         (Taken::Inet(one), Taken::Inet(other)) if one.port() == other.port() => {
-            is_among(one.ip(), other.ip()) || is_among(other.ip(), one.ip())
+            // What IPv6 has of an address of IPv4 is the same one.
+            let (one, other) = (one.ip().to_canonical(), other.ip().to_canonical());
+            is_among(one, other) || is_among(other, one)
         }
         _ => one == other,
     }
@@ -158,16 +163,14 @@ fn inet(binding: &str, own: Option<&[IpAddr]>) -> Result<Option<SocketAddr>, Str
 
 /// Whether it is an address of this machine, as far as its addresses are known.
 fn is_own(ip: IpAddr, own: Option<&[IpAddr]>) -> bool {
+    let ip = ip.to_canonical();
     let may_be_any = match ip {
         // What is sent to all of a link has an interface in place of an address of one.
         IpAddr::V6(ip) => ip.is_unicast_link_local(),
         IpAddr::V4(_) => false,
     };
     let is_loopback = ip.is_ipv4() && ip.is_loopback();
-    may_be_any
-        || is_loopback
-        || ip.is_unspecified()
-        || own.is_none_or(|own| own.contains(&ip.to_canonical()))
+    may_be_any || is_loopback || ip.is_unspecified() || own.is_none_or(|own| own.contains(&ip))
 }
 
 /// The addresses of this machine's interfaces, if the system tells. Where it lets processes listen at others
@@ -187,13 +190,19 @@ fn own_addresses() -> Option<Vec<IpAddr>> {
 /// Whether a Unix socket can be at a path.
 fn unix(path: &Path) -> Result<(), String> {
     UnixAddress::from_pathname(path).map_err(|error| error.to_string())?;
-    places::has_directory(path)?;
+    places::can_be_file(path)?;
     match path.symlink_metadata() {
         Ok(found) if !found.file_type().is_socket() => {
             Err("there is something that is no socket".to_owned())
         }
         _ => Ok(()),
     }
+}
+
+/// A path whose directory is written without links.
+fn real(path: &Path) -> PathBuf {
+    let real = || Some(places::directory(path).canonicalize().ok()?.join(path.file_name()?));
+    real().unwrap_or_else(|| path.to_owned())
 }
 
 #[cfg(test)]
@@ -225,10 +234,14 @@ mod tests {
                 "--listen 0.0.0.0:1: 127.0.0.1:1 has that port already",
             ),
             (&["[::]:1", "[::1]:1"], "--listen [::1]:1: [::]:1 has that port already"),
+            (&["127.0.0.1:1", "[::ffff:127.0.0.1]:1"], "]:1: 127.0.0.1:1 has that port already"),
+            (&["[::ffff:127.9.9.9]:1", "0.0.0.0:1"], "[::ffff:127.9.9.9]:1 has that port already"),
+            (&["127.9.9.9:1", "[::ffff:0.0.0.0]:1"], "127.9.9.9:1 has that port already"),
             (&["unix:/tmp/a", "http://unix:/tmp/a"], "is given twice"),
             (&["unix:/nowhere/at/all/x"], "/nowhere/at/all: No such file"),
             (&["unix:/dev/null"], "there is something that is no socket"),
             (&["unix:/dev/null/x"], "/dev/null is no directory"),
+            (&["unix:/tmp/no-such-socket/"], "that is the name of a directory"),
             (&[&*long], "path must be shorter"),
         ] {
             let message = checked(listen).unwrap_err();
@@ -241,6 +254,7 @@ mod tests {
             "0.0.0.0:2",
             "127.9.9.9:3",
             "127.9.9.8:3",
+            "[::ffff:127.9.9.7]:3",
             "unix:/tmp/no-such-socket",
         ];
         assert_eq!(checked(&well), Ok(()));

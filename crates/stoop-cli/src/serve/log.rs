@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use stoop::ServingEvent;
 use stoop_web::{AccessLog, LogHandle};
@@ -22,6 +22,9 @@ use crate::{stderr, streams};
 
 /// How long the log may take to write its last lines.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many links Linux follows.
+const LINKS_MAX: usize = 40;
 
 /// The access log of now, if there is one.
 #[derive(Clone, Default)]
@@ -209,12 +212,40 @@ pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
     }
     let Some(path) = &settings.access_log_file else { return standard_output().map(drop) };
     match path.try_exists() {
-        // Where a link leads nowhere, its target would be made.
-        Ok(false) if path.symlink_metadata().is_err() => places::has_directory(path)
+        Ok(false) => can_be_made(path)
             .map_err(|why| CommandFailure::Io(format!("cannot open {}: {why}", path.display()))),
-        Ok(false) => Ok(()),
+        _ if is_pipe(path) => {
+            // Opened and closed, it would be the end of what a reader reads who waits there already.
+            let may = accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS);
+            let what = || format!("cannot open {}", path.display());
+            may.map_err(|error| CommandFailure::io(&what(), &error.into()))
+        }
         _ => append_to(path).map(drop),
     }
+}
+
+/// Whether the log goes to a named pipe, of which [`check`] does not find out whether it has a reader.
+pub(super) fn needs_reader(settings: &Settings) -> bool {
+    settings.log_format().is_some() && settings.access_log_file.as_deref().is_some_and(is_pipe)
+}
+
+fn is_pipe(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_fifo())
+}
+
+/// Expects that a file that is not there can be made: where a link leads nowhere, the one that it leads to would be.
+///
+/// # Errors
+/// Why it cannot.
+fn can_be_made(path: &Path) -> Result<(), String> {
+    let mut path = path.to_owned();
+    // Links in a circle are an error before this, unless they are changed meanwhile.
+    for _ in 0..LINKS_MAX {
+        places::can_be_file(&path)?;
+        let Ok(target) = path.read_link() else { return Ok(()) };
+        path = places::directory(&path).join(target);
+    }
+    Err("too many links".to_owned())
 }
 
 fn standard_output() -> Result<File, CommandFailure> {
@@ -227,16 +258,11 @@ fn append_to(path: &Path) -> Result<File, CommandFailure> {
     let what = format!("cannot open {}", path.display());
     let mut options = OpenOptions::new();
     options.create(true).append(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
-    let file = options.open(path).map_err(|error| {
-        let is_pipe = || path.metadata().is_ok_and(|found| found.file_type().is_fifo());
-        match error.raw_os_error() {
-            Some(number) if number == Errno::NXIO.raw_os_error() && is_pipe() => {
-                CommandFailure::Io(format!(
-                    "{what}: it is a pipe without a reader: start that first"
-                ))
-            }
-            _ => CommandFailure::io(&what, &error),
+    let file = options.open(path).map_err(|error| match error.raw_os_error() {
+        Some(number) if number == Errno::NXIO.raw_os_error() && is_pipe(path) => {
+            CommandFailure::Io(format!("{what}: it is a pipe without a reader: start that first"))
         }
+        _ => CommandFailure::io(&what, &error),
     })?;
     // The thread of the log may wait where there is a reader, and loses nothing by it.
     let blocks = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags - OFlags::NONBLOCK));

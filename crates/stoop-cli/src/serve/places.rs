@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use stoop::{Address, Binding, Endpoint};
@@ -108,18 +109,30 @@ pub(super) fn check_one(typed: &str, settings: &Settings) -> Result<(), CommandF
     binding(typed).map(drop)
 }
 
-/// Expects that the directory of a path is there.
+/// Expects that a path is that of a file, in a directory that is there.
 ///
 /// # Errors
 /// Why it is not.
-pub(super) fn has_directory(path: &Path) -> Result<(), String> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
+pub(super) fn can_be_file(path: &Path) -> Result<(), String> {
+    let directory = directory(path);
     match directory.metadata() {
-        Ok(found) if !found.is_dir() => Err(format!("{} is no directory", directory.display())),
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("{}: {error}", directory.display())),
+        Ok(found) if !found.is_dir() => {
+            return Err(format!("{} is no directory", directory.display()));
+        }
+        Ok(_) => {}
+        Err(error) => return Err(format!("{}: {error}", directory.display())),
     }
+    // Parts of a path do not show what is behind its last slash.
+    match path.as_os_str().as_bytes().rsplit(|byte| *byte == b'/').next() {
+        Some(b"" | b"." | b"..") | None => Err("that is the name of a directory".to_owned()),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The directory that a file is in.
+pub(super) fn directory(path: &Path) -> &Path {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    directory.unwrap_or(Path::new("."))
 }
 
 /// The addresses of this machine's interfaces, loopback first.

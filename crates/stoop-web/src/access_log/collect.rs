@@ -108,7 +108,8 @@ impl LogEntry {
     }
 
     /// Notes the handler's response. Its X-Request-Id, if it has one, is the exchange's, and so is the user that
-    /// authentication has found. When one that comes at once is there, its connection notes too.
+    /// authentication has found. Of one that comes at once the clock is not read: its time is that at which the connection
+    /// had it, which is later by what asynchronous layers outside the log take.
     pub(super) fn respond(&mut self, response: &Response, at_once: bool) {
         self.responded = (!at_once).then(now);
         self.status = Some(response.status());

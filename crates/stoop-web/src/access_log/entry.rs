@@ -169,7 +169,9 @@ impl LogEntry {
         put_json_begin(self.began, self.ended, out);
     }
 
-    /// From the request's head to the handler's response.
+    /// From the request's head to the handler's response. Where the handler and the layers inside the log answered at once,
+    /// without a wait, to when the connection had the response: the time of asynchronous layers outside the log counts
+    /// with the handler's then.
     pub fn until_response(&self) -> Option<Duration> {
         Some(self.responded?.saturating_duration_since(self.began))
     }

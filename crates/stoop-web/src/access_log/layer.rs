@@ -85,7 +85,7 @@ impl AccessLog {
     /// | `user` | the name by which authentication has let it in, if it did |
     /// | `referer`, `user_agent`, `request_id`, `traceparent` | fields of the request, if they came; X-Request-Id rather of the response |
     /// | `peer` | address and port of the client, over TCP or as trusted proxies have told it; port 0 where they told none |
-    /// | `response_ms` | from the request's head to the handler's response |
+    /// | `response_ms` | from the request's head to the handler's response; where that came at once, to when the connection had it, so that the time of asynchronous layers outside the log counts too |
     /// | `head_ms` | to when the head of the response was written |
     /// | `total_ms` | to when the kernel had all of it, or it was given up |
     /// | `complete`, `cut_short` | whether all was sent, and if not, the word of [`CutShort`](stoop::CutShort) |

@@ -90,10 +90,8 @@ fn a_pipe_without_a_reader_is_told_at_the_start_and_at_sighup_and_holds_nothing_
     let option = format!("--access-log-file {}", pipe.display());
     let why =
         format!("cannot open {}: it is a pipe without a reader: start that first", pipe.display());
-    for more in ["", " --check"] {
-        let refused = run(command(&folder, &format!("{option}{more}")), "");
-        assert_eq!((refused.code, refused.stderr.trim_end()), (Some(3), &*format!("stoop: {why}")));
-    }
+    let refused = run(command(&folder, &option), "");
+    assert_eq!((refused.code, refused.stderr.trim_end()), (Some(3), &*format!("stoop: {why}")));
     // O_NONBLOCK, without which it would wait for the writer.
     let reader = OpenOptions::new().read(true).custom_flags(nonblock()).open(&pipe).unwrap();
     let mut served = with_log(&folder, &pipe, "");
@@ -113,6 +111,40 @@ fn a_pipe_without_a_reader_is_told_at_the_start_and_at_sighup_and_holds_nothing_
     assert_eq!(messages.next(), format!("{why}; everything stays as it was"));
     served.signal("TERM");
     assert_eq!(served.ended(), Some(0));
+}
+
+/// To look for a reader is to open the pipe and to close it, which is the end of what that reader reads.
+#[test]
+fn a_check_leaves_the_reader_of_a_pipe_alone() {
+    let folder = Folder::new(&[]);
+    let pipe = folder.pipe("pipe");
+    std::os::unix::fs::symlink("pipe", folder.path().join("link")).unwrap();
+    // It waits for a writer.
+    let (tell, told) = std::sync::mpsc::channel();
+    let opened = pipe.clone();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        std::fs::File::open(opened).unwrap().read_to_string(&mut text).unwrap();
+        tell.send(text).unwrap();
+    });
+    for name in ["pipe", "link"] {
+        let path = folder.path().join(name);
+        let options = format!("--check --access-log-file {}", path.display());
+        let checked = run(command(&folder, &options), "");
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        let said = String::from_utf8_lossy(&checked.stdout);
+        let end = "may listen there, and whether the pipe of the access log has a reader\n";
+        assert!(said.ends_with(end), "{said}");
+    }
+    let mut options = OpenOptions::new();
+    let options = options.write(true).custom_flags(nonblock());
+    let mut writer = None;
+    crate::stoop::wait_for("the reader", || {
+        writer = options.open(&pipe).ok();
+        writer.is_some()
+    });
+    writer.unwrap().write_all(b"a line").unwrap();
+    assert_eq!(told.recv_timeout(Duration::from_secs(20)).as_deref(), Ok("a line"));
 }
 
 /// O_NONBLOCK, which the standard library has no name for.

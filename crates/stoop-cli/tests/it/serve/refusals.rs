@@ -1,6 +1,7 @@
 //! What keeps it from serving: each with its exit code, and what to do.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
 use super::{Folder, command};
@@ -93,6 +94,9 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
     let hash = hash.trim().strip_prefix("ada:").unwrap().to_owned();
     let folder = Folder::new(&[("cert.pem", "none"), ("key.pem", "none")]);
     let at = folder.path().display();
+    for (target, link) in [(".", "here"), ("nowhere/log", "lost"), ("made/", "to-folder")] {
+        symlink(target, folder.path().join(link)).unwrap();
+    }
     let findings: &[(&str, &str)] = &[
         ("-l 127.0.0.1:99999", "--listen 127.0.0.1:99999: "),
         ("-l 0.0.0.0:65001 -l 127.0.0.1:65001", "0.0.0.0:65001 has that port already"),
@@ -110,6 +114,16 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
         ),
         (&format!("--auth ada:{}!", &hash[..59]), "--auth ada: the hash is none of bcrypt"),
         (&format!("--auth ada:{hash} --auth ada:{hash}"), "--auth ada: is given twice"),
+        (
+            "-l 127.0.0.1:65001 -l [::ffff:127.0.0.1]:65001",
+            "--listen [::ffff:127.0.0.1]:65001: 127.0.0.1:65001 has that port already",
+        ),
+        (&format!("-l unix:{at}/s -l unix:{at}/here/s"), "here/s: is given twice"),
+        (&format!("-l unix:{at}/s/"), "that is the name of a directory"),
+        (&format!("--access-log-file {at}/lost"), "/lost: "),
+        (&format!("--access-log-file {at}/to-folder"), "that is the name of a directory"),
+        (&format!("--access-log-file {at}/none/"), "that is the name of a directory"),
+        (&format!("--access-log-file {at}/none/."), "that is the name of a directory"),
     ];
     for (options, expected) in findings {
         let checked = run(command(&folder, &format!("--check {options}")), "");
@@ -138,6 +152,11 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
     let options = format!("--check --access-log-file {}", log.display());
     assert_eq!(run(command(&folder, &options), "").code, Some(0));
     assert!(!log.exists(), "it belongs to the user who serves, and not to the one who checks");
+    // A start would make the file that the link leads to.
+    let link = folder.path().join("link");
+    symlink(&log, &link).unwrap();
+    let options = format!("--check --access-log-file {}", link.display());
+    assert_eq!(run(command(&folder, &options), "").code, Some(0));
 }
 
 #[test]
