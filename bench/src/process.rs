@@ -243,6 +243,18 @@ fn kill_adopted(tree: &[i32]) {
     }
 }
 
+/// Stops the processes that this program adopted, with their descendants: its children that it did not start as a
+/// [`Process`]. No other children may run.
+pub(crate) fn stop_adopted() {
+    // SAFETY: getpid has no preconditions.
+    let this = unsafe { libc::getpid() };
+    // Locked to the end, so that no process is started and taken for one of them.
+    let running = running();
+    let mut tree = usage::tree(this);
+    tree.retain(|pid| !running.contains(pid));
+    kill_adopted(&tree);
+}
+
 fn signal(pid: i32, number: i32) {
     // SAFETY: kill takes two numbers. Every id here is of a child that is not reaped, or of a
     // descendant that was there a moment ago.
@@ -254,13 +266,4 @@ fn duration(time: libc::timeval) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_error_of_a_command_is_found_in_different_formats() {
-        assert_eq!(first_error(b"Compiling\nerror: no\nmore\n"), "error: no");
-        assert_eq!(first_error(b"building\n/usr/bin/ld: no\n\n"), "/usr/bin/ld: no");
-        assert_eq!(first_error(b""), "no error text");
-    }
-}
+pub(crate) mod tests;

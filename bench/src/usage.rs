@@ -174,6 +174,7 @@ mod tests {
 
     #[test]
     fn this_process_uses_time_and_memory() {
+        let _alone = crate::process::tests::DESCENDANTS.lock();
         assert!(cpu_time(this_process()).unwrap() > Duration::ZERO);
         assert!(anonymous_bytes(this_process()).unwrap() > 0);
         assert!(peak_resident_bytes(this_process()).unwrap() > 0);

@@ -20,7 +20,7 @@ use crate::cores::Placement;
 use crate::exchange::BODY;
 use crate::figure::{Figure, Limit};
 use crate::load::ending::{CONNECTIONS, EndingLoad, LoadEnd};
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::program::Program;
 use crate::report::{Report, Subject};
 use crate::run_server;
@@ -167,8 +167,17 @@ impl HandOvers<'_> {
         Ok((server, log))
     }
 
-    /// Has `old` replaced, and waits for its end. Returns the process that serves now.
+    /// Has `old` replaced, and waits for its end. Returns the process that serves now. If it fails, neither is left.
     fn hand_over(&self, old: Process, number: u32) -> Result<Process> {
+        let replaced = self.replace(old, number);
+        if replaced.is_err() {
+            // A new process that is not known yet. That of a process that was stopped was stopped with it.
+            process::stop_adopted();
+        }
+        replaced
+    }
+
+    fn replace(&self, old: Process, number: u32) -> Result<Process> {
         old.signal(libc::SIGUSR2);
         let began = Instant::now();
         let new = loop {

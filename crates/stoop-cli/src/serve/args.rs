@@ -56,7 +56,7 @@ pub(super) struct Settings {
     pub(super) listen: Vec<String>,
 
     /// Give the files of Unix sockets these permissions, in octal: who may connect, as 660 for the owner and the group
-    /// [default: what the umask leaves]
+    /// [default: what the umask leaves, or what a socket has that is handed over]
     #[arg(long, value_name = "MODE", value_parser = permissions)]
     #[serde(deserialize_with = "written_permissions")]
     pub(super) unix_mode: Option<u32>,

@@ -13,8 +13,9 @@ Examples:
 
 Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
 over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
-is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Who may connect to a Unix socket, the permissions of its file decide: --unix-mode sets them. Sockets of systemd (LISTEN_FDS) are served too, and \
-take the place of the default.
+is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Who may connect to a Unix socket, the permissions of \
+its file decide: --unix-mode sets them; without it they are what the umask leaves, and at a hand-over they stay. Sockets of systemd (LISTEN_FDS) are served too, and \
+take the place of the default; --unix-mode does nothing to them.
 
 Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
 name.zst, name.gz beside name). Names that begin with a dot are not served, but for .well-known. \

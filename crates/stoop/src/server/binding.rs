@@ -128,7 +128,7 @@ impl Binding {
     }
 
     /// The permissions of the file of a Unix socket, such as `0o660`: who may connect. By default what the
-    /// process's umask leaves.
+    /// process's umask leaves. Of no effect on a socket that listens already.
     pub fn mode(mut self, mode: u32) -> Self {
         self.options.mode = Some(mode);
         self

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::{Folder, Messages, Served};
 use crate::stoop::stoop;
 
-/// A folder with a file of options, a socket that this names, and a port.
+/// A folder with a file of options, which names a port and a socket.
 struct Site {
     folder: Folder,
     options: &'static str,
@@ -73,6 +73,18 @@ fn the_file_of_a_socket_has_the_permissions_that_are_asked_for() {
     assert_eq!(site.mode(), 0o600);
     is_taken_over(&mut served, &mut messages);
     assert_eq!(site.mode(), 0o660);
+}
+
+/// As the documentation says: no umask makes it again.
+#[test]
+fn without_the_option_a_socket_that_is_handed_over_keeps_its_permissions() {
+    let site = Site::new("");
+    let mut served = site.serve();
+    let mut messages = served.messages();
+    let text = "directory = '.'\nlisten = ['127.0.0.1:0', 'unix:run.sock']\n";
+    site.folder.write("serve.toml", text);
+    is_taken_over(&mut served, &mut messages);
+    assert_eq!(site.mode(), 0o600);
 }
 
 /// Neither through a link nor in the place of the socket: the file of another keeps its permissions, and the process that
