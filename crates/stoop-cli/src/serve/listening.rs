@@ -50,8 +50,8 @@ pub(super) fn listening(
         listening.names.push(name);
         let binding = match sockets {
             Some(sockets) => {
-                if let Some(path) =
-                    places::unix_path(typed)?.filter(|_| settings.unix_mode.is_some())
+                if settings.unix_mode.is_some()
+                    && let Some(path) = places::unix_path(typed)?
                 {
                     listening.socket_files.add(&path)?;
                 }
