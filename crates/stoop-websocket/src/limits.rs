@@ -43,8 +43,12 @@ pub struct Limits {
     /// How long the peer may take nothing of what is sent to it: 30 s, as
     /// [`ServerTime::send`](stoop::ServerTime::send). The wait begins when the stream does not take a write or a flush at once, and
     /// again whenever it takes more, or the peer does of what the stream has taken, where that is
-    /// [known](crate::WebSocket::with_backlog). That is looked at eight times within the limit, and so found an eighth of it late at
-    /// most. Over HTTP/2 a stream takes 64 KiB at a time. Beyond it: [`Error::SendTimeout`](crate::Error::SendTimeout), whatever the
+    /// [known](crate::WebSocket::with_backlog): over TCP on Linux, by HTTP/1 and HTTP/2. Where it is not, as with a stream of one's
+    /// own, only what the stream takes counts, and a kernel takes nothing more until a third of its send buffer is free again: a peer
+    /// has to take about 1 MB within the limit on Linux, and the limit is to be as long as that may take.
+    ///
+    /// It is looked at eight times within the limit, and so found an eighth of it late at most, over HTTP/2 a quarter. A stream
+    /// of HTTP/2 takes 64 KiB at a time. Beyond it: [`Error::SendTimeout`](crate::Error::SendTimeout), whatever the
     /// peer sends meanwhile. [`Duration::MAX`] is no limit: then sending waits for as long as the peer likes.
     pub send_timeout: Duration,
     /// How long a closing handshake may take, the end of the transport included: 5 s. Beyond it the

@@ -25,6 +25,7 @@ use stoop_io::{Stream, Timer, from_io};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::client::{ClientBuilder, ConnectTarget, Connecting};
+use crate::conn::tunnel::TunnelProgress;
 use crate::error::BoxError;
 use crate::handler::{Handler, IntoHandler};
 use crate::limits::ServerLimits;
@@ -146,18 +147,25 @@ impl<H: Handler> Future for Serving<H> {
 /// stream.read_exact(&mut first).await?;
 /// # Ok(()) }
 /// ```
-pub struct UpgradedStream(Stream, #[expect(dead_code, reason = "held, not used")] Option<Keep>);
+pub struct UpgradedStream(
+    Stream,
+    #[expect(dead_code, reason = "held, not used")] Option<Keep>,
+    Option<Arc<TunnelProgress>>,
+);
 
 /// Makes an upgraded connection a stream of tokio's. What the peer sent behind the head comes first.
 pub fn stream(upgraded: Upgraded) -> UpgradedStream {
-    UpgradedStream(Stream::new(upgraded.io), upgraded.keep)
+    UpgradedStream(Stream::new(upgraded.io), upgraded.keep, upgraded.tunnel)
 }
 
 impl UpgradedStream {
     /// How many of the bytes that were written its peer has not taken yet, as far as that is known: those that are
     /// held back as ciphertext, and over TCP on Linux those that the peer's kernel has not acknowledged.
+    ///
+    /// Of a tunnel over HTTP/2 these are the bytes that its connection has written up to the last of the tunnel's, as they were
+    /// when this was called before: the task of the connection is woken to count them again.
     pub fn backlog(&self) -> usize {
-        self.0.backlog()
+        self.0.backlog() + self.2.as_ref().map_or(0, |tunnel| tunnel.backlog())
     }
 }
 

@@ -11,6 +11,7 @@ use stoop_proto::ResponseHead;
 use tokio::sync::oneshot;
 
 use crate::conn::recycle::Recycle;
+use crate::conn::tunnel::TunnelProgress;
 use crate::error::{Error, ErrorKind, Phase};
 
 /// A connection that is no longer HTTP's. What the peer sent behind the head is read first.
@@ -21,6 +22,8 @@ pub struct Upgraded {
     pub(crate) keep: Option<Keep>,
     /// What has switched it, at a client.
     pub(crate) head: Option<Recycle<ResponseHead>>,
+    /// How far what is written gets, if it is a tunnel over a stream of HTTP/2.
+    pub(crate) tunnel: Option<Arc<TunnelProgress>>,
 }
 
 impl Upgraded {

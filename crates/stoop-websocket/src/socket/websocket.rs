@@ -51,12 +51,16 @@ pub struct WebSocket<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// The server's end of a connection whose handshake is over: with axum or hyper, or on a stream of one's own.
     /// `deflate` is what [`Deflate::accept`](crate::Deflate::accept) gave, if the handshake agreed on it.
+    ///
+    /// Without [`with_backlog`](Self::with_backlog) only what `io` takes counts for
+    /// [`send_timeout`](Limits::send_timeout): over TCP the peer has to take about 1 MB within it.
     pub fn server(io: S, limits: Limits, deflate: Option<AgreedDeflate>) -> Self {
         Self::new(io, Machine::server(&limits, deflate), limits)
     }
 
     /// The client's end of a connection whose handshake is over. `deflate` is what
-    /// [`Deflate::verify`](crate::Deflate::verify) gave.
+    /// [`Deflate::verify`](crate::Deflate::verify) gave. What [`send_timeout`](Limits::send_timeout) means for `io` is said at
+    /// [`WebSocket::server`].
     pub fn client(io: S, limits: Limits, deflate: Option<AgreedDeflate>) -> Self {
         Self::new(io, Machine::client(&limits, deflate, mask_key), limits)
     }

@@ -3,6 +3,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -14,12 +16,22 @@ use stoop_io::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::body::Body;
+use crate::conn::http2::ready::WokenExchanges;
 use crate::error::BoxError;
 
-/// What goes out, and where its source writes it.
-pub(crate) fn outgoing() -> (Stream, TunnelContent) {
+/// What goes out, where its source writes it, and how far it has got.
+pub(crate) fn outgoing(
+    connection: Arc<WokenExchanges>,
+) -> (Stream, TunnelContent, Arc<TunnelProgress>) {
     let (ours, theirs) = Memory::pair(MEMORY_BYTES);
-    (Stream::new(ours), TunnelContent(theirs))
+    connection.progress.add_tunnel();
+    let progress = Arc::new(TunnelProgress {
+        connection,
+        end: AtomicI64::new(0),
+        is_asked: AtomicBool::new(false),
+    });
+    let content = TunnelContent { pipe: theirs, progress: progress.clone() };
+    (Stream::new(ours), content, progress)
 }
 
 /// The tunnel, as any other transport.
@@ -28,7 +40,38 @@ pub(crate) fn tunnel(incoming: Body, outgoing: Stream, peer: PeerAddress) -> Any
 }
 
 /// What is written to a tunnel, as the content that its stream sends.
-pub(crate) struct TunnelContent(Memory);
+pub(crate) struct TunnelContent {
+    pipe: Memory,
+    progress: Arc<TunnelProgress>,
+}
+
+/// How far what was written to a tunnel has got on its way through the connection, which may have taken much more than its
+/// peer takes in a long time.
+pub(crate) struct TunnelProgress {
+    connection: Arc<WokenExchanges>,
+    /// The place in the connection's output behind what its stream had sent when more was last waited for.
+    end: AtomicI64,
+    /// It was asked how much has arrived since all that was written was in the connection's output.
+    is_asked: AtomicBool,
+}
+
+impl TunnelProgress {
+    /// How many bytes there are up to the last of the tunnel's that the peer's kernel has not acknowledged, those of
+    /// other streams before it included. They are counted when this is called, for the next call.
+    pub(crate) fn backlog(&self) -> usize {
+        let arrived = self.connection.ask_progress();
+        // What was told before is of another wait.
+        if !self.is_asked.swap(true, Relaxed) {
+            return 0;
+        }
+        usize::try_from(self.end.load(Relaxed) - arrived).unwrap_or(0)
+    }
+
+    /// What came before is in the connection's output.
+    fn note_end(&self) {
+        self.end.store(self.connection.progress.position(), Relaxed);
+    }
+}
 
 impl http_body::Body for TunnelContent {
     type Data = Bytes;
@@ -38,12 +81,17 @@ impl http_body::Body for TunnelContent {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.progress.note_end();
         loop {
-            let waiting = self.0.received().len();
+            let waiting = self.pipe.received().len();
             if waiting > 0 {
-                return Poll::Ready(Some(Ok(Frame::data(self.0.take(waiting)))));
+                return Poll::Ready(Some(Ok(Frame::data(self.pipe.take(waiting)))));
             }
-            match ready!(self.0.poll_fill(cx, MEMORY_BYTES)) {
+            let Poll::Ready(filled) = self.pipe.poll_fill(cx, MEMORY_BYTES) else {
+                self.progress.is_asked.store(false, Relaxed);
+                return Poll::Pending;
+            };
+            match filled {
                 Ok(FillResult::Bytes(_) | FillResult::Full) => {}
                 Ok(FillResult::End) => return Poll::Ready(None),
                 Err(error) => return Poll::Ready(Some(Err(error.into()))),

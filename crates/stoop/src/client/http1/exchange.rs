@@ -117,7 +117,7 @@ impl Http1Exchange {
     /// The connection, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
         let http1 = self.lease.take().ok_or_else(|| no_connection(Phase::Wait))?;
-        Ok(Upgraded { io: http1.wire.io, keep: None, head: None })
+        Ok(Upgraded { io: http1.wire.io, keep: None, head: None, tunnel: None })
     }
 
     /// Drives the sending alone; ready when there is nothing more to send.

@@ -16,7 +16,7 @@ use crate::client::http2::{PendingRequest, SharedConnection};
 use crate::client::pool::StreamPermit;
 use crate::client::response_start::ResponseStart;
 use crate::conn::recycle::Recycle;
-use crate::conn::tunnel::{outgoing, tunnel};
+use crate::conn::tunnel::{TunnelProgress, outgoing, tunnel};
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientLimits, after};
 use crate::request::RequestParts;
@@ -41,7 +41,7 @@ pub(crate) struct Http2Exchange {
 enum ClientTunnel {
     No,
     /// The request is a CONNECT. What is written to the tunnel, if it is made, goes through this stream.
-    Asked(Option<Stream>),
+    Asked(Option<(Stream, Arc<TunnelProgress>)>),
     /// The server has agreed. A tunnel has no deadlines.
     Open,
 }
@@ -61,8 +61,8 @@ impl Http2Exchange {
         let mut deadlines = Deadlines::new(times, (request.head.method(), &body), &limits.time);
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
-                let (writer, outgoing) = outgoing();
-                (ClientTunnel::Asked(Some(writer)), Body::stream(outgoing))
+                let (writer, outgoing, progress) = outgoing(permit.connection.ready.clone());
+                (ClientTunnel::Asked(Some((writer, progress))), Body::stream(outgoing))
             }
             _ => (ClientTunnel::No, body),
         };
@@ -150,14 +150,15 @@ impl Http2Exchange {
 
     /// The tunnel, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
-        let ClientTunnel::Asked(Some(writer)) =
+        let ClientTunnel::Asked(Some((writer, progress))) =
             std::mem::replace(&mut self.tunnel, ClientTunnel::Open)
         else {
             return Err(Error::new(ErrorKind::Internal, Phase::Wait));
         };
         let peer = self.connection.peer;
         let incoming = Body(Kind::Response(Box::new(self)));
-        Ok(Upgraded { io: tunnel(incoming, writer, peer), keep: None, head: None })
+        let io = tunnel(incoming, writer, peer);
+        Ok(Upgraded { io, keep: None, head: None, tunnel: Some(progress) })
     }
 
     /// Takes what came next, or waits for it, or for the nearest deadline.

@@ -6,6 +6,7 @@ use std::task::Waker;
 
 use stoop_proto::h2::StreamKey;
 
+use crate::conn::http2::progress::WireProgress;
 use crate::conn::http2::ready::WokenExchanges;
 
 /// What is kept of each exchange. Its index is that of its stream's key.
@@ -23,6 +24,16 @@ pub(crate) struct Exchanges<T> {
 impl<T> Exchanges<T> {
     pub(crate) fn new(ready: Arc<WokenExchanges>) -> Self {
         Self { kept: Vec::new(), ready, wakers: Vec::new(), woken: VecDeque::new(), first: 0 }
+    }
+
+    /// What the driver and the tunnels among the exchanges share with those that have their other ends.
+    pub(crate) fn ready(&self) -> &Arc<WokenExchanges> {
+        &self.ready
+    }
+
+    #[inline]
+    pub(super) fn progress(&self) -> &WireProgress {
+        &self.ready.progress
     }
 
     /// Remembers the task that polls.

@@ -5,9 +5,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
+use crate::conn::http2::progress::WireProgress;
+
 /// The exchanges of one connection that were woken, by their indexes, and the task to wake for them.
 #[derive(Default)]
-pub(crate) struct WokenExchanges(Mutex<WokenState>);
+pub(crate) struct WokenExchanges {
+    state: Mutex<WokenState>,
+    pub(crate) progress: WireProgress,
+}
 
 #[derive(Default)]
 struct WokenState {
@@ -75,8 +80,15 @@ impl WokenExchanges {
         wake(self.state());
     }
 
+    /// [What had arrived](WireProgress::watch), and has the task look again.
+    pub(crate) fn ask_progress(&self) -> i64 {
+        let arrived = self.progress.watch();
+        self.wake_task();
+        arrived
+    }
+
     fn state(&self) -> MutexGuard<'_, WokenState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

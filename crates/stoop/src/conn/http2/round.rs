@@ -18,6 +18,12 @@ const ROUNDS_MAX: u32 = 64;
 impl<R: DriverRole> StreamDriver<R> {
     /// Drives the connection; ready when it is over.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let polled = self.poll_rounds(cx);
+        self.exchanges.progress().note_arrived(&self.wire);
+        polled
+    }
+
+    fn poll_rounds(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.exchanges.register(cx.waker());
         self.now = now();
         if R::begin_poll(self, cx).is_break() {

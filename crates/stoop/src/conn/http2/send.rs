@@ -50,6 +50,7 @@ impl<R: DriverRole> StreamDriver<R> {
     /// Polls the source of an exchange's content for its next piece, and tells the machine whether there
     /// is one to send.
     pub(crate) fn poll_content(&mut self, key: StreamKey) {
+        self.exchanges.progress().note_position(&self.wire);
         let waker = self.exchanges.waker(key.index());
         let Some(exchange) = self.exchanges.get(key) else { return };
         let polled = exchange.poll_source(&mut Context::from_waker(&waker));

@@ -148,7 +148,12 @@ impl<H: Handler> Http1Driver<H> {
                 // It has its descriptor still, so it keeps its place.
                 let keep = Box::new((registration.into_admission(), balance));
                 // If the upgrade was dropped, this closes the transport.
-                let _ = sender.send(Upgraded { io: wire.io, keep: Some(keep), head: None });
+                let _ = sender.send(Upgraded {
+                    io: wire.io,
+                    keep: Some(keep),
+                    head: None,
+                    tunnel: None,
+                });
                 return Ended::Whole;
             }
             (End::Closed | End::Switched, _) => {}

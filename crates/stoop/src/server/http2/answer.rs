@@ -106,12 +106,12 @@ impl<H: Handler> ServerDriver<H> {
         let (status, mut hook) = (parts.status, std::mem::take(&mut response.hook));
         hook.begin(status);
         self.role.watches.add_written(hook, &self.wire);
-        let (writer, outgoing) = outgoing();
+        let (writer, outgoing, progress) = outgoing(self.exchanges.ready().clone());
         let io = tunnel(Body(Kind::Request(reader)), writer, self.wire.io.peer());
         self.role.core.monitor.count_response(status);
         self.role.core.monitor.count_upgrade();
         // If the handler has dropped its receiver, the tunnel is dropped here, and ends.
-        let _ = sender.send(Upgraded { io, keep: None, head: None });
+        let _ = sender.send(Upgraded { io, keep: None, head: None, tunnel: Some(progress) });
         self.keep(ServerExchange {
             key,
             response: StreamResponse::Sending(Outflow::polled_from(ContentSource::Tunnel(
