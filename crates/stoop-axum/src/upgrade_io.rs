@@ -23,7 +23,7 @@ pub(crate) enum UpgradeIo {
     /// The 101 is on its way to the client.
     Switching(stoop::OnUpgrade),
     /// What the application reads and writes.
-    Open(UpgradedStream),
+    Open(Box<UpgradedStream>),
     /// There was no switch.
     Failed,
 }
@@ -42,7 +42,7 @@ impl UpgradeIo {
                     Err(_) => Self::Failed,
                 },
                 Self::Switching(switched) => match ready!(Pin::new(switched).poll(cx)) {
-                    Ok(upgraded) => Self::Open(stoop::rt::stream(upgraded)),
+                    Ok(upgraded) => Self::Open(Box::new(stoop::rt::stream(upgraded))),
                     Err(_) => Self::Failed,
                 },
                 Self::Open(_) => break,
@@ -50,7 +50,7 @@ impl UpgradeIo {
             };
         }
         match self {
-            Self::Open(stream) => Poll::Ready(Ok(Pin::new(stream))),
+            Self::Open(stream) => Poll::Ready(Ok(Pin::new(&mut **stream))),
             _ => unreachable!("open, as the loop has found"),
         }
     }

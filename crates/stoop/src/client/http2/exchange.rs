@@ -41,7 +41,7 @@ pub(crate) struct Http2Exchange {
 enum ClientTunnel {
     No,
     /// The request is a CONNECT. What is written to the tunnel, if it is made, goes through this stream.
-    Asked(Option<(Stream, Arc<TunnelProgress>)>),
+    Asked(Option<Box<(Stream, Arc<TunnelProgress>)>>),
     /// The server has agreed. A tunnel has no deadlines.
     Open,
 }
@@ -62,7 +62,7 @@ impl Http2Exchange {
         let (tunnel, body) = match *request.head.method() {
             Method::CONNECT => {
                 let (writer, outgoing, progress) = outgoing(permit.connection.ready.clone());
-                (ClientTunnel::Asked(Some((writer, progress))), Body::stream(outgoing))
+                (ClientTunnel::Asked(Some(Box::new((writer, progress)))), Body::stream(outgoing))
             }
             _ => (ClientTunnel::No, body),
         };
@@ -150,11 +150,12 @@ impl Http2Exchange {
 
     /// The tunnel, after [`ResponseStart::Switched`].
     pub(crate) fn into_upgraded(mut self) -> Result<Upgraded, Error> {
-        let ClientTunnel::Asked(Some((writer, progress))) =
+        let ClientTunnel::Asked(Some(asked)) =
             std::mem::replace(&mut self.tunnel, ClientTunnel::Open)
         else {
             return Err(Error::new(ErrorKind::Internal, Phase::Wait));
         };
+        let (writer, progress) = *asked;
         let peer = self.connection.peer;
         let incoming = Body(Kind::Response(Box::new(self)));
         let io = tunnel(incoming, writer, peer);
