@@ -1,6 +1,7 @@
 //! What drives protocol machines over transports, shared by the client and the server.
 
 pub(crate) mod http2;
+pub(crate) mod linger;
 pub(crate) mod rate;
 pub(crate) mod recycle;
 pub(crate) mod tunnel;

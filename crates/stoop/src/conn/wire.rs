@@ -142,23 +142,6 @@ impl Wire {
         CarriedBytes { sent: self.taken, received: self.received }
     }
 
-    /// Says that nothing more comes, and reads and drops up to `left` bytes: closing with unread bytes makes
-    /// the kernel reset the connection, which would take what was said last from the peer. Ready with
-    /// whether to go on: not once the peer has closed too, or has sent too much.
-    pub(crate) fn linger(&mut self, cx: &mut Context<'_>, left: &mut u64) -> Poll<bool> {
-        if let Poll::Ready(Err(_)) = self.io.poll_shutdown(cx) {
-            return Poll::Ready(false);
-        }
-        let unread = self.io.received().len();
-        self.io.consume(unread);
-        self.io.poll_fill(cx, usize::MAX).map(|filled| {
-            let Ok(FillResult::Bytes(n)) = filled else { return false };
-            let less = left.checked_sub(n as u64);
-            *left = less.unwrap_or(0);
-            less.is_some()
-        })
-    }
-
     /// When to look whether the peer [is stuck](Self::is_stuck), if there is something to take.
     pub(crate) fn send_due(&mut self, now: Instant, allowed: Duration) -> Option<Instant> {
         if self.unsent() == 0 {

@@ -17,6 +17,7 @@ use stoop_proto::h2::{self, ErrorCode, Event, StreamKey};
 use crate::conn::OutputSink;
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::http2::outflow::{Outflow, Polled};
+use crate::conn::linger::Linger;
 use crate::conn::wire::Wire;
 use crate::turn::Turn;
 
@@ -103,19 +104,8 @@ pub(crate) trait DriverRole: Sized {
     /// before, which may explain it.
     fn transport_failed(driver: &mut StreamDriver<Self>, failure: TransportFailure);
 
-    /// Everything is sent. Whether input is read and dropped before the connection is closed. A server does
-    /// that: closing with unread bytes would make the kernel reset the connection, and the client lose the
-    /// end of the last response.
-    #[inline]
-    fn begin_linger(&mut self, _: Instant) -> bool {
-        false
-    }
-
-    /// Reads and drops input. Ready with whether to go on.
-    #[inline]
-    fn poll_linger(&mut self, _: &mut Wire, _: &mut Context<'_>) -> Poll<bool> {
-        Poll::Ready(false)
-    }
+    /// Everything is sent. How much input is read and dropped before the connection is closed, if any.
+    fn linger(driver: &StreamDriver<Self>) -> Option<Linger>;
 
     /// Frees memory that an idle connection has no use for.
     #[inline]
@@ -177,7 +167,7 @@ pub(crate) enum Stage {
     /// The machine has ended the connection; what it wrote last is still being sent.
     Closing,
     /// Everything was sent; input is read and dropped.
-    Lingering,
+    Lingering(Linger),
 }
 
 /// Drives one HTTP/2 connection. One task polls it: it owns the transport, the machine and the exchanges.

@@ -34,7 +34,7 @@ impl<R: DriverRole> StreamDriver<R> {
             let round = match self.stage {
                 Stage::Open => self.serve(cx),
                 Stage::Closing => self.close(cx),
-                Stage::Lingering => self.linger(cx),
+                Stage::Lingering(_) => self.linger(cx),
             };
             R::end_round(self);
             match round {
@@ -136,17 +136,21 @@ impl<R: DriverRole> StreamDriver<R> {
         self.role.flushed(&self.wire, flushed != Poll::Ready(false));
         match flushed {
             Poll::Pending => R::wait(self, cx),
-            Poll::Ready(true) if !self.at_end && self.role.begin_linger(self.now) => {
-                self.stage = Stage::Lingering;
-                Round::Again
-            }
+            Poll::Ready(true) if !self.at_end => match R::linger(self) {
+                Some(linger) => {
+                    self.stage = Stage::Lingering(linger);
+                    Round::Again
+                }
+                None => Round::End,
+            },
             Poll::Ready(_) => Round::End,
         }
     }
 
     /// Reads on behind the last that was sent.
     fn linger(&mut self, cx: &mut Context<'_>) -> Round {
-        match self.role.poll_linger(&mut self.wire, cx) {
+        let Stage::Lingering(linger) = &mut self.stage else { return Round::End };
+        match linger.poll(&mut self.wire, cx) {
             Poll::Ready(true) => Round::Again,
             Poll::Ready(false) => Round::End,
             Poll::Pending => R::wait(self, cx),

@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use stoop_io::{Liveness, LivenessCheck, Transport, now};
 use stoop_proto::CloseReason;
 
+use crate::conn::linger::Linger;
 use crate::handler::Handler;
-use crate::limits::after;
 use crate::response::CutShort;
 use crate::server::control::Lifecycle;
 use crate::server::core::ConnectionParts;
@@ -47,8 +47,8 @@ impl<H: Handler> Http1Driver<H> {
             Poll::Ready(false) => Http1Round::End(End::Closed),
             Poll::Ready(true) if linger => {
                 let limits = &self.core.limits;
-                let (left, by) = (limits.drain_bytes_max, after(now(), limits.time.linger));
-                self.stage = Http1Stage::Lingering { left, by };
+                let linger = Linger::new(limits.drain_bytes_max, now(), limits.time.linger);
+                self.stage = Http1Stage::Lingering(linger);
                 Http1Round::Again
             }
             Poll::Ready(true) => {
@@ -63,10 +63,10 @@ impl<H: Handler> Http1Driver<H> {
 
     /// Reads and drops input after the last response.
     pub(super) fn linger(&mut self, cx: &mut Context<'_>) -> Http1Round {
-        let Http1Stage::Lingering { left, .. } = &mut self.stage else {
+        let Http1Stage::Lingering(linger) = &mut self.stage else {
             return Http1Round::End(End::Closed);
         };
-        match self.wire.linger(cx, left) {
+        match linger.poll(&mut self.wire, cx) {
             Poll::Ready(true) => Http1Round::Again,
             Poll::Ready(false) => Http1Round::End(End::Closed),
             Poll::Pending => self.wait(cx, Read::Held),
@@ -115,7 +115,7 @@ impl<H: Handler> Http1Driver<H> {
     /// Whether nothing is lost by ending now.
     pub(super) fn is_finished(&self) -> bool {
         match self.stage {
-            Http1Stage::Lingering { .. } => true,
+            Http1Stage::Lingering(_) => true,
             Http1Stage::Open | Http1Stage::Discarding { .. } => {
                 let idle = self.exchanges.is_empty() && self.held.is_none();
                 idle && self.wire.io.received().is_empty() && self.wire.unsent() == 0

@@ -143,7 +143,7 @@ impl<H: Handler> Http1Driver<H> {
             Http1Stage::Handshake => self.handshake(cx),
             Http1Stage::Open | Http1Stage::Discarding { .. } => self.serve(cx),
             Http1Stage::Closing { linger } => self.close(linger, cx),
-            Http1Stage::Lingering { .. } => self.linger(cx),
+            Http1Stage::Lingering(_) => self.linger(cx),
             Http1Stage::Breaking => self.flush_and_end(End::Broken, cx),
             Http1Stage::Switching(_) => self.flush_and_end(End::Switched, cx),
             Http1Stage::Http2 => Http1Round::End(End::Http2),

@@ -7,6 +7,7 @@ use stoop_proto::h1;
 use super::ending::End;
 use crate::body::file_content::FileContent;
 use crate::body::request_body::RequestBodyWriter;
+use crate::conn::linger::Linger;
 use crate::conn::recycle::Recycle;
 use crate::handler::Handler;
 use crate::request::RequestParts;
@@ -27,7 +28,7 @@ pub(super) enum Http1Stage {
     /// All responses are written, and their bytes are still to be sent.
     Closing { linger: bool },
     /// We have closed; the client gets time to read the last response (RFC 9112 §9.6).
-    Lingering { left: u64, by: Instant },
+    Lingering(Linger),
     /// A response cannot be completed; the client must notice.
     Breaking,
     /// The connection is another protocol's once the head that says so was sent.

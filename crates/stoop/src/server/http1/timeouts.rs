@@ -121,9 +121,8 @@ impl<H: Handler> Http1Driver<H> {
             (Http1Stage::Handshake, _) => {
                 Some((after(*timeouts.head.get_or_insert(now), time.head), Http1Expired::Stage))
             }
-            (Http1Stage::Discarding { by, .. } | Http1Stage::Lingering { by, .. }, _) => {
-                Some((*by, Http1Expired::Stage))
-            }
+            (Http1Stage::Discarding { by, .. }, _) => Some((*by, Http1Expired::Stage)),
+            (Http1Stage::Lingering(linger), _) => Some((linger.by(), Http1Expired::Stage)),
             (Http1Stage::Open, Read::WantsHead) if !self.wire.io.received().is_empty() => {
                 Some((after(*timeouts.head.get_or_insert(now), time.head), Http1Expired::Head))
             }

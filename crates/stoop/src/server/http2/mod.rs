@@ -12,7 +12,7 @@ mod timeouts;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Instant;
 
 use stoop_io::Transport;
@@ -23,6 +23,7 @@ use crate::conn::http2::driver::{
     DriverRole, Round, SendFailure, SourceError, StreamDriver, TransportFailure,
 };
 use crate::conn::http2::exchanges::Exchanges;
+use crate::conn::linger::Linger;
 use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 use crate::handler::Handler;
@@ -232,13 +233,9 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         driver.cut_all(CutShort::Client);
     }
 
-    fn begin_linger(&mut self, now: Instant) -> bool {
-        self.timeouts.begin_linger(&self.core.limits, now);
-        true
-    }
-
-    fn poll_linger(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<bool> {
-        self.timeouts.poll_linger(wire, cx)
+    fn linger(driver: &ServerDriver<H>) -> Option<Linger> {
+        let limits = &driver.role.core.limits;
+        Some(Linger::new(limits.drain_bytes_max, driver.now, limits.time.linger))
     }
 
     fn wait(driver: &mut ServerDriver<H>, cx: &mut Context<'_>) -> Round {

@@ -3,7 +3,7 @@
 //! The connection has deadlines of its own. Those of its exchanges are counted in ticks: a look at
 //! all of them once a second costs less than a timer for each.
 
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
@@ -15,10 +15,9 @@ use super::ServerDriver;
 use super::exchange::{ServerTunnel, StreamResponse};
 use crate::body::request_body::RequestBodyWriter;
 use crate::conn::http2::driver::{Round, Stage};
-use crate::conn::wire::Wire;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
-use crate::limits::{ServerLimits, after};
+use crate::limits::after;
 use crate::response::{CutShort, Response};
 use crate::server::call::{LATE_REQUEST, content_timeout, poll_handler};
 use crate::server::dropped::DroppedHandler;
@@ -35,13 +34,6 @@ pub(super) struct Http2Timeouts {
     quiet: Option<Instant>,
     head: Option<Instant>,
     tick: Option<Instant>,
-    linger: Option<Linger>,
-}
-
-/// How much is read and dropped behind the last that was sent, and until when.
-struct Linger {
-    left: u64,
-    by: Instant,
 }
 
 /// What did not happen in time.
@@ -71,7 +63,7 @@ enum ExpiredWait {
 
 impl Http2Timeouts {
     pub(super) fn new(timer: Timer) -> Self {
-        Self { timer, idle: None, quiet: None, head: None, tick: None, linger: None }
+        Self { timer, idle: None, quiet: None, head: None, tick: None }
     }
 
     /// Something came.
@@ -84,17 +76,6 @@ impl Http2Timeouts {
     #[inline]
     pub(super) fn used(&mut self) {
         self.idle = None;
-    }
-
-    /// Everything was sent.
-    pub(super) fn begin_linger(&mut self, limits: &ServerLimits, now: Instant) {
-        let (left, by) = (limits.drain_bytes_max, after(now, limits.time.linger));
-        self.linger = Some(Linger { left, by });
-    }
-
-    /// Reads and drops input. Ready with whether to go on.
-    pub(super) fn poll_linger(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<bool> {
-        self.linger.as_mut().map_or(Poll::Ready(false), |linger| wire.linger(cx, &mut linger.left))
     }
 }
 
@@ -113,10 +94,8 @@ impl<H: Handler> ServerDriver<H> {
         let (now, time) = (self.now, &self.role.core.limits.time);
         let send = self.wire.send_due(now, time.send).map(|due| (due, Http2Expired::Send));
         let timeouts = &mut self.role.timeouts;
-        let own = match self.stage {
-            Stage::Lingering => {
-                timeouts.linger.as_ref().map(|linger| (linger.by, Http2Expired::Linger))
-            }
+        let own = match &self.stage {
+            Stage::Lingering(linger) => Some((linger.by(), Http2Expired::Linger)),
             Stage::Closing => None,
             Stage::Open => {
                 // A frame that has begun is to end, as a header block is.

@@ -6,6 +6,7 @@ mod credit;
 mod edge_cases;
 mod error_texts;
 mod floods;
+mod go_aways;
 mod handlers;
 mod http1_servers;
 mod kit;

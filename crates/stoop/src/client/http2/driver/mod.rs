@@ -19,7 +19,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stoop_io::{AnyTransport, Timer, Transport, now};
 use stoop_proto::Limits;
@@ -31,6 +31,7 @@ use crate::client::pool::{ConnectPermit, Membership, StreamPermit};
 use crate::conn::http2::driver::{DriverRole, Round, SendFailure, StreamDriver, TransportFailure};
 use crate::conn::http2::exchanges::Exchanges;
 use crate::conn::http2::ready::WokenExchanges;
+use crate::conn::linger::Linger;
 use crate::conn::wire::Wire;
 use crate::error::Error;
 use crate::limits::ClientLimits;
@@ -40,6 +41,11 @@ use end::{DriverEndCause, Retirement};
 use exchange::ClientExchange;
 use liveness::ServerLiveness;
 use requests::Requests;
+
+/// How much input is read and dropped, and for how long, after the server broke the protocol: it is to read the
+/// GOAWAY that names its fault.
+const LINGER_BYTES_MAX: u64 = 256 * 1024;
+const LINGER_TIME: Duration = Duration::from_secs(1);
 
 /// Makes a connection of a transport, and a task that drives it; the first exchange is the caller's.
 pub(crate) fn connect(
@@ -194,6 +200,11 @@ impl DriverRole for ClientRole {
             TransportFailure::Write => DriverEndCause::Reset,
             TransportFailure::Overflow => DriverEndCause::Closed,
         });
+    }
+
+    fn linger(driver: &ClientDriver) -> Option<Linger> {
+        // The server may send more before it reads our GOAWAY, which says what it did wrong.
+        driver.machine.fault().map(|_| Linger::new(LINGER_BYTES_MAX, driver.now, LINGER_TIME))
     }
 
     fn shrink(&mut self) {

@@ -55,6 +55,11 @@ impl ClientDriver {
 
     /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
+        if let Stage::Lingering(linger) = &self.stage {
+            let is_over = self.role.shared.state().aborts
+                || self.role.timer.poll(cx, Some(linger.by())).is_ready();
+            return if is_over { Round::End } else { Round::Wait };
+        }
         self.rest_if_idle();
         let time = &self.role.limits.time;
         let is_closing = !matches!(self.stage, Stage::Open);
