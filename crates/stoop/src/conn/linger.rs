@@ -16,11 +16,12 @@ use crate::limits::after;
 pub(crate) struct Linger {
     bytes_left: u64,
     by: Instant,
+    is_shut: bool,
 }
 
 impl Linger {
     pub(crate) fn new(bytes_max: u64, now: Instant, time: Duration) -> Self {
-        Self { bytes_left: bytes_max, by: after(now, time) }
+        Self { bytes_left: bytes_max, by: after(now, time), is_shut: false }
     }
 
     /// The deadline. The driver that lingers ends the connection at this time.
@@ -32,8 +33,12 @@ impl Linger {
     /// Ends our half of the connection, then reads and drops input. Ready with whether to go on: not once the
     /// peer has closed its half too, or has sent more than the limit.
     pub(crate) fn poll(&mut self, wire: &mut Wire, cx: &mut Context<'_>) -> Poll<bool> {
-        if let Poll::Ready(Err(_)) = wire.io.poll_shutdown(cx) {
-            return Poll::Ready(false);
+        if !self.is_shut {
+            match wire.io.poll_shutdown(cx) {
+                Poll::Ready(Ok(())) => self.is_shut = true,
+                Poll::Ready(Err(_)) => return Poll::Ready(false),
+                Poll::Pending => {}
+            }
         }
         let unread = wire.io.received().len();
         wire.io.consume(unread);

@@ -28,36 +28,40 @@ thread_local! {
 
 /// The same as `Url::parse`.
 pub(crate) fn parse(text: &str) -> Result<Url, ParseError> {
-    RECENT.with_borrow_mut(|recent| {
-        if recent.text == text
-            && let Some(url) = &recent.url
+    // A thread that ends has none any more.
+    let parsed = RECENT.try_with(|recent| recent.borrow_mut().parse(text));
+    parsed.unwrap_or_else(|_| Url::parse(text))
+}
+
+impl Recent {
+    fn parse(&mut self, text: &str) -> Result<Url, ParseError> {
+        if self.text == text
+            && let Some(url) = &self.url
         {
             return Ok(url.clone());
         }
         let Some((prefix, path)) = split(text) else { return Url::parse(text) };
-        if recent.text.get(..recent.prefix_len) != Some(prefix) {
-            recent.remember(text, prefix);
-            recent.base = None;
+        if self.text.get(..self.prefix_len) != Some(prefix) {
+            self.remember(text, prefix);
+            self.base = None;
             return Url::parse(text);
         }
-        let url = match &recent.base {
+        let url = match &self.base {
             Some(base) => base.join(path)?,
             None => {
                 let url = Url::parse(text)?;
-                recent.base = url.join("/").ok();
+                self.base = url.join("/").ok();
                 url
             }
         };
-        if recent.text == text {
-            recent.url = Some(url.clone());
+        if self.text == text {
+            self.url = Some(url.clone());
         } else {
-            recent.remember(text, prefix);
+            self.remember(text, prefix);
         }
         Ok(url)
-    })
-}
+    }
 
-impl Recent {
     fn remember(&mut self, text: &str, prefix: &str) {
         self.text.clear();
         self.text.push_str(text);
@@ -67,7 +71,8 @@ impl Recent {
 }
 
 /// Cuts a URL before its path, where the path means the same relative to any URL of that origin:
-/// not with a second slash, or what is read as one or skipped, behind the first.
+/// not with a second slash, or what is read as one or skipped, behind the first. A URL with a user or
+/// a password is not cut: it is not to stay in memory.
 fn split(text: &str) -> Option<(&str, &str)> {
     let start = if text.starts_with("https://") { 8 } else { 7 };
     if start == 7 && !text.starts_with("http://") {
@@ -79,6 +84,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
     let mut bytes = path.bytes();
     let is_plain = text.len() <= TEXT_BYTES_MAX
         && end > start
+        && !prefix.contains('@')
         && bytes.next() == Some(b'/')
         && !matches!(bytes.next(), Some(b'/' | b'\\' | b'\t' | b'\r' | b'\n'));
     is_plain.then_some((prefix, path))
@@ -87,6 +93,33 @@ fn split(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A destructor of a thread's local may run after that of what is remembered.
+    #[test]
+    fn a_url_is_parsed_while_its_thread_ends() {
+        struct ParsesWhenDropped;
+        impl Drop for ParsesWhenDropped {
+            fn drop(&mut self) {
+                assert_eq!(parse("http://a.test/x").unwrap().path(), "/x");
+            }
+        }
+        thread_local! {
+            static LATER: ParsesWhenDropped = const { ParsesWhenDropped };
+        }
+        let thread = std::thread::spawn(|| {
+            LATER.with(|_| ());
+            parse("http://a.test/").unwrap();
+        });
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_url_with_a_password_is_not_remembered() {
+        for _ in 0..3 {
+            parse("http://u:secret@a.test/").unwrap();
+        }
+        RECENT.with_borrow(|recent| assert!(!recent.text.contains("secret"), "{}", recent.text));
+    }
 
     #[test]
     fn a_url_is_the_same_with_and_without_what_was_remembered() {

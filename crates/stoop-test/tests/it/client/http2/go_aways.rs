@@ -81,3 +81,20 @@ async fn a_server_that_goes_on_sending_is_not_read_for_ever() {
     told_to_a_server(endless, vec![]).await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+/// Nor does it hold the end of the client: a connection without exchanges is closed with it.
+#[tokio::test]
+async fn a_client_that_is_drained_does_not_read_on() {
+    let address = listen_scripted(|peer| async move {
+        let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+        frames.next_request().await;
+        frames.send(&[broken_rule_and(0)]).await;
+        frames.peer.stall().await;
+    })
+    .await;
+    let client = Client::builder().versions(Versions::Http2).build().unwrap();
+    client.get(format!("http://{address}/")).await.unwrap_err();
+    let begun = Instant::now();
+    assert_eq!(client.drain(Duration::from_secs(5)).await, 0);
+    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+}

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use stoop_io::{AnyTransport, Timer, Transport, now};
 use stoop_proto::Limits;
-use stoop_proto::h2::{self, Event, StreamKey};
+use stoop_proto::h2::{self, Event, Fault, StreamKey};
 use tokio::runtime::Handle;
 
 use super::{STREAMS_ASSUMED, SharedConnection, SharedState};
@@ -203,8 +203,11 @@ impl DriverRole for ClientRole {
     }
 
     fn linger(driver: &ClientDriver) -> Option<Linger> {
-        // The server may send more before it reads our GOAWAY, which says what it did wrong.
-        driver.machine.fault().map(|_| Linger::new(LINGER_BYTES_MAX, driver.now, LINGER_TIME))
+        // The server may send more before it reads our GOAWAY, which says what it did wrong. One that does
+        // not answer reads nothing either.
+        let fault = driver.machine.fault()?;
+        let is_silent = matches!(fault, Fault::PingIgnored | Fault::SettingsIgnored);
+        (!is_silent).then(|| Linger::new(LINGER_BYTES_MAX, driver.now, LINGER_TIME))
     }
 
     fn shrink(&mut self) {

@@ -56,8 +56,10 @@ impl ClientDriver {
     /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         if let Stage::Lingering(linger) = &self.stage {
-            let is_over = self.role.shared.state().aborts
-                || self.role.timer.poll(cx, Some(linger.by())).is_ready();
+            let state = self.role.shared.state();
+            let is_left = state.closes || state.aborts;
+            drop(state);
+            let is_over = is_left || self.role.timer.poll(cx, Some(linger.by())).is_ready();
             return if is_over { Round::End } else { Round::Wait };
         }
         self.rest_if_idle();
