@@ -14,14 +14,16 @@ use crate::limits::after;
 /// it last (RFC 9112 §9.6).
 #[derive(Debug)]
 pub(crate) struct Linger {
-    bytes_left: u64,
+    /// More than a `u32` counts does not come in the time.
+    bytes_left: u32,
     by: Instant,
     is_shut: bool,
 }
 
 impl Linger {
     pub(crate) fn new(bytes_max: u64, now: Instant, time: Duration) -> Self {
-        Self { bytes_left: bytes_max, by: after(now, time), is_shut: false }
+        let bytes_left = u32::try_from(bytes_max).unwrap_or(u32::MAX);
+        Self { bytes_left, by: after(now, time), is_shut: false }
     }
 
     /// The deadline. The driver that lingers ends the connection at this time.
@@ -44,7 +46,7 @@ impl Linger {
         wire.io.consume(unread);
         wire.io.poll_fill(cx, usize::MAX).map(|filled| {
             let Ok(FillResult::Bytes(n)) = filled else { return false };
-            let left = self.bytes_left.checked_sub(n as u64);
+            let left = u32::try_from(n).ok().and_then(|n| self.bytes_left.checked_sub(n));
             self.bytes_left = left.unwrap_or(0);
             left.is_some()
         })
