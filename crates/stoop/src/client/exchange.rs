@@ -2,10 +2,9 @@
 
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use stoop_proto::{Fields, ResponseHead};
+use stoop_proto::ResponseHead;
 
-use crate::body::Incoming;
+use crate::body::{Body, Kind};
 use crate::client::http1::exchange::Http1Exchange;
 use crate::client::http2::exchange::Http2Exchange;
 use crate::client::response_start::ResponseStart;
@@ -13,9 +12,9 @@ use crate::conn::recycle::Recycle;
 use crate::error::Error;
 use crate::upgrade::Upgraded;
 
-/// An exchange under way.
+/// An exchange under way. Boxed, because it is large, and moved often until it is the content of a response.
 pub(crate) enum Exchange {
-    Http1(Http1Exchange),
+    Http1(Box<Http1Exchange>),
     Http2(Box<Http2Exchange>),
 }
 
@@ -56,38 +55,12 @@ impl Exchange {
             Self::Http2(exchange) => exchange.has_ended(),
         }
     }
-}
 
-impl Incoming for Exchange {
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+    /// The content of the response.
+    pub(crate) fn into_content(self) -> Body {
         match self {
-            Self::Http1(exchange) => exchange.poll_chunk(cx),
-            Self::Http2(exchange) => exchange.poll_chunk(cx),
-        }
-    }
-
-    fn poll_all(
-        &mut self,
-        cx: &mut Context<'_>,
-        look: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), Error>> {
-        match self {
-            Self::Http1(exchange) => exchange.poll_all(cx, look),
-            Self::Http2(exchange) => exchange.poll_all(cx, look),
-        }
-    }
-
-    fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        match self {
-            Self::Http1(exchange) => exchange.take_trailers(),
-            Self::Http2(exchange) => exchange.take_trailers(),
-        }
-    }
-
-    fn remaining(&self) -> Option<u64> {
-        match self {
-            Self::Http1(exchange) => exchange.content_remaining(),
-            Self::Http2(exchange) => exchange.remaining(),
+            Self::Http1(exchange) => Body(Kind::Response(exchange)),
+            Self::Http2(exchange) => Body(Kind::Response(exchange)),
         }
     }
 }

@@ -21,7 +21,7 @@ const AHEAD: usize = 1;
 ///
 /// Dropping the content gives the exchange up. Once it was read to its end the request goes on to
 /// be sent until it is complete, or its time is.
-pub(super) fn spawn_upload(exchange: Http1Exchange) -> Body {
+pub(super) fn spawn_upload(exchange: Box<Http1Exchange>) -> Body {
     let (sender, body) = Body::channel(AHEAD);
     tokio::spawn(drive(exchange, sender));
     Body::incoming(Promoted(body))
@@ -44,7 +44,7 @@ impl Incoming for Promoted {
     }
 }
 
-async fn drive(mut exchange: Http1Exchange, sender: BodySender) {
+async fn drive(mut exchange: Box<Http1Exchange>, sender: BodySender) {
     while !exchange.has_ended() {
         // Room first, so that nothing is received that is not taken.
         let room = while_sending(&mut exchange, sender.0.reserve()).await;

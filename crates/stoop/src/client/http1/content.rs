@@ -6,15 +6,12 @@ use bytes::Bytes;
 use stoop_io::{FillResult, Transport};
 use stoop_proto::{Fields, ResponseHead, h1};
 
+use crate::body::Incoming;
 use crate::client::http1::exchange::{ExchangeStep, Http1Exchange, connection};
 use crate::error::{Error, Phase};
 
-impl Http1Exchange {
-    /// The next piece of content.
-    pub(crate) fn poll_chunk(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Error>>> {
+impl Incoming for Http1Exchange {
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         if self.ended {
             return Poll::Ready(None);
         }
@@ -36,8 +33,7 @@ impl Http1Exchange {
         Poll::Ready(piece.transpose())
     }
 
-    /// Shows all content to `look`, without making buffers of it.
-    pub(crate) fn poll_all(
+    fn poll_all(
         &mut self,
         cx: &mut Context<'_>,
         look: &mut dyn FnMut(&[u8]),
@@ -56,6 +52,19 @@ impl Http1Exchange {
         Poll::Ready(Ok(()))
     }
 
+    fn take_trailers(&mut self) -> Option<Box<Fields>> {
+        self.trailers.take()
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        if self.ended {
+            return Some(0);
+        }
+        self.lease.connection().map_or(Some(0), |http1| http1.machine.body_remaining())
+    }
+}
+
+impl Http1Exchange {
     /// Counts a piece. Pending where other tasks have waited long enough: content in small pieces that are all there
     /// would not let them run.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -73,22 +82,11 @@ impl Http1Exchange {
         }
     }
 
-    pub(crate) fn take_trailers(&mut self) -> Option<Box<Fields>> {
-        self.trailers.take()
-    }
-
-    pub(crate) fn content_remaining(&self) -> Option<u64> {
-        if self.ended {
-            return Some(0);
-        }
-        self.lease.connection().map_or(Some(0), |http1| http1.machine.body_remaining())
-    }
-
     /// Reads content that is here already, up to a limit, so that the connection can go back to the
     /// pool.
     fn drain(&mut self) {
         let mut left = self.limits.drain_bytes_max;
-        if self.ended || self.is_uploading() || self.content_remaining().is_some_and(|n| n > left) {
+        if self.ended || self.is_uploading() || self.remaining().is_some_and(|n| n > left) {
             return;
         }
         let mut cx = Context::from_waker(Waker::noop());

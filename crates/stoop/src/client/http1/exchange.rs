@@ -55,7 +55,7 @@ impl Http1Exchange {
         body: Body,
         limits: Arc<ClientLimits>,
         times: ExchangeTimes,
-    ) -> Result<Self, Error> {
+    ) -> Result<Box<Self>, Error> {
         let mut deadlines = Deadlines::new(times, (head.method(), &body), &limits.time);
         let http1 = connection(&mut lease, Phase::Request)?;
         let mut upload = Http1Upload::default();
@@ -73,7 +73,16 @@ impl Http1Exchange {
             upload.body = Some(body);
         }
         let (received_any, is_doubtful, ended, trailers) = (false, false, false, None);
-        Ok(Self { lease, upload, limits, deadlines, received_any, is_doubtful, ended, trailers })
+        Ok(Box::new(Self {
+            lease,
+            upload,
+            limits,
+            deadlines,
+            received_any,
+            is_doubtful,
+            ended,
+            trailers,
+        }))
     }
 
     /// Whether a byte of the response has come: then the request was processed, or may have been.

@@ -112,10 +112,8 @@ pub(crate) async fn send_observed(
             told(error.with_hop(hop).with_peer(peer), &outgoing)
         });
         if !followed.map_err(failed)? {
-            let redirects = job.redirects;
-            let mut response = received(head, exchange, outgoing.into_parts(), shared, observer);
-            response.redirects = redirects;
-            return Ok(response);
+            let (parts, redirects) = (outgoing.into_parts(), job.redirects);
+            return Ok(received(head, exchange, parts, shared, observer, redirects));
         }
         job.redirects += 1;
         if let (Some(past), Some(url)) = (outgoing.parts.history.last(), &outgoing.parts.url) {

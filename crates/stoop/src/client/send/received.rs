@@ -4,9 +4,9 @@
 use http::StatusCode;
 use stoop_proto::ResponseHead;
 
+use crate::body::Body;
 #[cfg(feature = "compression")]
 use crate::body::coding::{self, DecodeLimits};
-use crate::body::{Body, Kind};
 use crate::client::exchange::Exchange;
 use crate::client::observe::{RequestObserver, observed};
 use crate::client::promote;
@@ -15,18 +15,20 @@ use crate::conn::recycle::Recycle;
 use crate::request::RequestParts;
 use crate::response::Response;
 
-/// The response that answers a request.
+/// The response that answers a request, after so many redirects.
 pub(super) fn received(
     mut head: Recycle<ResponseHead>,
     exchange: Exchange,
     mut sent: Recycle<RequestParts>,
     shared: &ClientShared,
     observer: RequestObserver,
+    redirects: u16,
 ) -> Response {
     let body = decoded(&mut head, content(exchange), &mut sent, shared);
     let mut response = Response::received(head, observed(body, observer));
     response.collect_max = shared.limits.collect_bytes_max;
     response.sent = Some(sent);
+    response.redirects = redirects;
     response
 }
 
@@ -63,6 +65,6 @@ fn content(exchange: Exchange) -> Body {
     match exchange {
         Exchange::Http1(exchange) if exchange.is_uploading() => promote::spawn_upload(exchange),
         exchange if exchange.has_ended() => Body::empty(),
-        exchange => Body(Kind::Response(Box::new(exchange))),
+        exchange => exchange.into_content(),
     }
 }

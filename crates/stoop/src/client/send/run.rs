@@ -43,8 +43,13 @@ pub(super) struct RequestRun<'a> {
 }
 
 pub(super) enum SendOutcome {
-    Response { head: Recycle<ResponseHead>, exchange: Exchange, peer: PeerAddress },
-    Switched(Upgraded),
+    Response {
+        head: Recycle<ResponseHead>,
+        exchange: Exchange,
+        peer: PeerAddress,
+    },
+    /// Boxed, because it is rare and large.
+    Switched(Box<Upgraded>),
 }
 
 impl<'a> RequestRun<'a> {
@@ -190,7 +195,8 @@ impl<'a> RequestRun<'a> {
             }
             Ok(ResponseStart::Switched) => {
                 let upgraded = exchange.into_upgraded().map_err(unsent)?;
-                Ok(SendOutcome::Switched(Upgraded { head: Some(head), ..upgraded }))
+                let upgraded = Upgraded { head: Some(head), ..upgraded };
+                Ok(SendOutcome::Switched(Box::new(upgraded)))
             }
             Err(mut error) => {
                 // What is idempotent is sent again in any case.

@@ -39,7 +39,7 @@ pub(crate) async fn switch(
     Ok(match switched.map_err(|error| observer.failed(error))? {
         Switched::Accepted(upgraded) => Switch::Accepted(upgraded),
         Switched::Declined(head, exchange, sent) => {
-            Switch::Declined(received(head, exchange, sent, shared, observer))
+            Switch::Declined(received(head, exchange, sent, shared, observer, 0))
         }
     })
 }
@@ -75,7 +75,7 @@ async fn exchange_to_switch(
         ..RequestRun::new(shared, due, versions, observer)
     };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
-        SendOutcome::Switched(upgraded) => Switched::Accepted(upgraded),
+        SendOutcome::Switched(upgraded) => Switched::Accepted(*upgraded),
         SendOutcome::Response { head, exchange, .. } => {
             outgoing.keep(&head, shared);
             observer.tell(&ClientEvent::Responded { head: &head, timings: outgoing.parts.timings });
