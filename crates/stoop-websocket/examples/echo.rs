@@ -1,8 +1,8 @@
 //! Sends every message back: as a server, or as the client of servers that expect it, one after the other.
 //!
 //! ```text
-//! cargo run --release --example echo -- 127.0.0.1:9001 [--deflate] [--workers N]
-//! cargo run --release --example echo -- [--deflate] --connect ws://127.0.0.1:9001/ [URL]...
+//! cargo run --release -p stoop-websocket --example echo -- 127.0.0.1:9001 [--deflate] [--workers N]
+//! cargo run --release -p stoop-websocket --example echo -- [--deflate] --connect ws://127.0.0.1:9001/ [URL]...
 //! ```
 //!
 //! The server speaks HTTP/1.1 and HTTP/2, at `http://` too: it then says what the request is without.
