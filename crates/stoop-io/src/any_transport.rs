@@ -157,9 +157,11 @@ impl Transport for AnyTransport {
     fn sends_files(&self) -> bool {
         each!(self, t => t.sends_files())
     }
+    #[inline]
     fn unsent(&self) -> usize {
         each!(self, t => t.unsent())
     }
+    #[inline]
     fn held(&self) -> usize {
         each!(self, t => t.held())
     }
