@@ -134,9 +134,9 @@ pub struct ServerTime {
     /// From the first byte of a request to the end of its head, and for a TLS handshake: 10 s.
     /// Beyond it: 408, then closed.
     pub head: Duration,
-    /// Between requests: 60 s. Beyond it: closed. Only requests are use: over HTTP/2 what else comes, a
-    /// PING or a frame of an unknown type, does not prolong it. Where nothing comes for so long during
-    /// requests over HTTP/2, the client is asked by a PING whether it is there:
+    /// Before a connection's first request and between requests: 60 s. Beyond it: closed. Only requests are
+    /// use: over HTTP/2 what else comes, a PING or a frame of an unknown type, does not prolong it. Where
+    /// nothing comes for so long during requests over HTTP/2, the client is asked by a PING whether it is there:
     /// [`ping_timeout`](crate::limits::Http2Limits::ping_timeout).
     pub idle: Duration,
     /// Without a byte of a request's content that a handler waits for: 30 s. Beyond it: 408 if no

@@ -37,8 +37,9 @@ const ENCODERS_MAX: usize = 64;
 ///
 /// What is longer than 32 KiB, or not in memory, is encoded as it is sent, which holds memory for as long as the client
 /// takes to read it: 0.5 MiB for gzip, 1.5 for zstd, 2 for Brotli. Of these there are 64 at a time
-/// ([`encoders_max`](Self::encoders_max)), and what comes beyond them goes out as it is. Each encodes 64 KiB at most before other
-/// connections have their turn.
+/// ([`encoders_max`](Self::encoders_max)), and what comes beyond them goes out as it is. Each encodes for a
+/// quarter of a millisecond before other connections have their turn, or a block of Brotli, of 64 KiB, which takes one
+/// or two milliseconds.
 ///
 /// A page that has a secret in it and repeats what the client sent tells, by its length, what the secret is (BREACH):
 /// leave this away from such routes, or change the secret each time.

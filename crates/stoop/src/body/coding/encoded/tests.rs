@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
 use super::*;
+use crate::turn::tests::ENDS_WITH;
 
 const ALL: [ContentCoding; 4] =
     [ContentCoding::Gzip, ContentCoding::Deflate, ContentCoding::Brotli, ContentCoding::Zstd];
@@ -51,6 +52,7 @@ fn encoded(coding: ContentCoding, pieces: Vec<Option<Bytes>>) -> (Encoded, Arc<A
         inner,
         coding,
         encoder: None,
+        turn: Turn::default(),
         input: Bytes::new(),
         holds_content: false,
         has_ended: false,
@@ -111,6 +113,22 @@ async fn a_poll_takes_64_kib_at_most_and_is_repeated_after_other_tasks() {
     }
 }
 
+/// As of a turn whose time has passed with its second step. Noise gives out pieces, after which its connection asks for more.
+#[tokio::test]
+async fn other_tasks_have_their_turn_when_its_time_has_passed_however_many_pieces_there_were() {
+    for coding in ALL {
+        let (mut encoded, _) = encoded(coding, vec![Some(noise(1 << 20))]);
+        let in_short_turns = || {
+            ENDS_WITH.set(Some(2));
+            run(&mut encoded, || ())
+        };
+        let (output, pauses) =
+            std::thread::scope(|scope| scope.spawn(in_short_turns).join().unwrap());
+        assert!(pauses >= 64, "{coding}: {pauses} pauses");
+        assert!(decoded(coding, output).await == noise(1 << 20), "{coding}");
+    }
+}
+
 #[tokio::test]
 async fn a_large_piece_is_taken_in_as_many_polls_as_small_ones() {
     for coding in ALL {
@@ -138,6 +156,8 @@ async fn pauses_end_nothing_wherever_they_are() {
 
 #[test]
 fn an_encoder_is_there_from_the_first_content_to_the_last() {
+    // However long it takes.
+    ENDS_WITH.set(Some(u32::MAX));
     for coding in ALL {
         let pieces = vec![None, Some(Bytes::new()), Some("hello".into()), None];
         let (mut encoded, _) = encoded(coding, pieces);
