@@ -1,6 +1,6 @@
 //! The command line: parses it, and runs its subcommand.
 
-use clap::{CommandFactory, Parser, Subcommand, ValueHint};
+use clap::{Arg, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 use crate::demo::{self, DemoArgs};
@@ -52,7 +52,8 @@ enum Subcommands {
 /// # Errors
 /// The subcommand's.
 pub(crate) fn run() -> Result<(), CommandFailure> {
-    let cli = Cli::try_parse().unwrap_or_else(|error| exit_with(&error));
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.unwrap_or_else(|error| exit_with(&error));
     match cli.command {
         Subcommands::Get(args) => get::get(*args),
         Subcommands::Fetch(args) => fetch::fetch(*args),
@@ -62,6 +63,15 @@ pub(crate) fn run() -> Result<(), CommandFailure> {
         Subcommands::Testbed(args) => testbed::testbed(args),
         Subcommands::Completions { shell } => completions(shell),
     }
+}
+
+/// What clap is told. Options of `get` take whatever follows as their value, as curl's do: `-r -500`, `-d -1`.
+fn command() -> Command {
+    let takes_any = |arg: Arg| match arg.is_positional() || !arg.get_action().takes_values() {
+        true => arg,
+        false => arg.allow_hyphen_values(true),
+    };
+    Cli::command().mut_subcommand("get", |get| get.mut_args(takes_any))
 }
 
 /// Prints the help or the mistake that clap reports, and ends the process as clap does. The message of a

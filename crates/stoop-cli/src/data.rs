@@ -85,16 +85,22 @@ fn urlencoded(value: &str) -> io::Result<Vec<u8>> {
         "" => String::new(),
         name => format!("{name}="),
     };
+    encoded.push_str(&percent_encoded(&content).replace("%20", "+"));
+    Ok(encoded.into_bytes())
+}
+
+/// All but the unreserved characters of RFC 3986 §2.3 percent-encoded.
+pub(crate) fn percent_encoded(content: &[u8]) -> String {
+    let mut encoded = String::new();
     for byte in content {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
+                encoded.push(char::from(*byte));
             }
-            b' ' => encoded.push('+'),
             byte => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
-    Ok(encoded.into_bytes())
+    encoded
 }
 
 /// The content of a file, or of standard input.

@@ -37,8 +37,9 @@ Variables:
 
 Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
 of any other method; -e has no ';auto'; --retry sends again only what can be sent twice without harm; a
-cookie file has no cookies for public suffixes; there is one URL, without patterns; content is written
-as it comes, so that there is no -N.
+cookie file has no cookies for public suffixes; there is one URL, without patterns, whose blanks are
+encoded; -H without a colon is a mistake; the 407 of a proxy is an error, with code 97; content is
+written as it comes, so that there is no -N.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
@@ -128,7 +129,7 @@ pub(crate) struct GetArgs {
     #[arg(short = 'S', long)]
     pub(super) show_error: bool,
 
-    /// Fail at a status of 400 or more, and write nothing then
+    /// Fail at a status of 400 or more, and write none of its content then
     #[arg(short, long, conflicts_with = "fail_with_body")]
     pub(super) fail: bool,
 

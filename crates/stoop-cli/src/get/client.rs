@@ -1,7 +1,7 @@
 //! The client that the options describe.
 
 use std::fs;
-use std::io::{BufReader, ErrorKind as IoErrorKind, Read};
+use std::io::{ErrorKind as IoErrorKind, Read};
 use std::time::Duration;
 
 use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
@@ -113,29 +113,6 @@ fn redirects(args: &GetArgs) -> Redirects {
         (true, None) => Redirects::follow(REDIRECTS_MAX),
         (true, Some(max)) => Redirects::follow(u16::try_from(max).unwrap_or(u16::MAX)),
     }
-}
-
-/// The cookies of files, if cookies are wanted at all.
-///
-/// # Errors
-/// A file that cannot be read: one that is not there has no cookies.
-pub(super) fn jar(args: &GetArgs) -> Result<Option<CookieJar>, GetFailure> {
-    let files: Vec<_> = args.cookie.iter().filter(|cookie| !cookie.contains('=')).collect();
-    if files.is_empty() && args.cookie_jar.is_none() {
-        return Ok(None);
-    }
-    let jar = CookieJar::new();
-    for path in files {
-        match fs::File::open(path) {
-            Ok(file) => {
-                let loaded = jar.load_netscape(BufReader::new(file));
-                loaded.map_err(|error| GetFailure::read(path, &error))?;
-            }
-            Err(error) if error.kind() == IoErrorKind::NotFound => {}
-            Err(error) => return Err(GetFailure::read(path, &error)),
-        }
-    }
-    Ok(Some(jar))
 }
 
 /// Bytes of a netrc file that are read.

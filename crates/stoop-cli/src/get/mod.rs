@@ -5,26 +5,30 @@
 
 mod args;
 mod client;
+mod cookies;
 mod exit;
 mod failure;
 mod form;
 mod output;
+mod pace;
 mod record;
 mod request;
 mod story;
 mod write_out;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use stoop::{CookieJar, Error, ErrorKind, Phase, Response, StatusCode};
+use stoop::{Error, ErrorKind, Phase, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
 pub(crate) use self::args::GetArgs;
+use self::cookies::Cookies;
 use self::failure::GetFailure;
 use self::output::{Output, write_file};
+use self::pace::Pace;
 use self::record::Record;
-use self::request::Pace;
+use self::request::Target;
 use self::write_out::{Outcome, Written};
 use crate::failure::CommandFailure;
 use crate::request_options::Header;
@@ -57,11 +61,12 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     if is_stdout && streams::check_output().is_err() {
         return Err(GetFailure::new(exit::WRITE_ERROR, "standard output is closed"));
     }
-    let (record, jar) = (Record::new(), client::jar(args)?);
+    let (record, cookies) = (Record::new(), Cookies::read(args, &url)?);
     let headers = Header::read_all(&args.header);
     let headers = headers.map_err(|error| GetFailure::read("headers", &error))?;
-    let client = client::client(args, &headers, jar.as_ref(), &record)?;
-    let request = request::request(args, &headers, &client, &url, offset).await?;
+    let client = client::client(args, &headers, cookies.jar.as_ref(), &record)?;
+    let target = Target { url: &url, offset, cookies: cookies.field.as_deref() };
+    let request = request::request(args, &headers, &client, target).await?;
     let mut outcome = Outcome {
         method: request.method().to_string(),
         url: args.url.clone(),
@@ -79,12 +84,12 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         Err(error) => {
             outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url);
             outcome.redirects = error.redirects();
-            exchange.write_heads(false).and(Err(error.into()))
+            exchange.write_heads().and(Err(error.into()))
         }
     };
     exchange.output.stop_progress();
-    if let (Some(jar), Some(path)) = (&jar, &args.cookie_jar) {
-        ended = ended.and(save_cookies(jar, path));
+    if let Some(path) = &args.cookie_jar {
+        ended = ended.and(cookies.save(path));
     }
     if let Err(failure) = &ended {
         (outcome.exit_code, outcome.error) = (failure.code, failure.message.clone());
@@ -134,19 +139,18 @@ impl Exchange<'_> {
         outcome.redirect_url = redirect_url(&response);
         let would_follow = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
             && !outcome.redirect_url.is_empty();
+        self.write_heads()?;
         if self.args.location && self.args.max_redirs == Some(0) && would_follow {
             // With any other number the client says so.
             let message = "there are too many redirects: more than 0";
             return Err(GetFailure::new(exit::TOO_MANY_REDIRECTS, message));
         }
         let is_failed = status.as_u16() >= 400;
-        let is_kept = !(is_failed && self.args.fail);
-        self.write_heads(is_kept)?;
         let http_error = || {
             let message = format!("the server answered {status}");
             Err(GetFailure::new(exit::HTTP_ERROR, message))
         };
-        if !is_kept {
+        if is_failed && self.args.fail {
             return http_error();
         }
         if self.offset > 0 && !self.is_resumed(&response)? {
@@ -204,13 +208,13 @@ impl Exchange<'_> {
     }
 
     /// Writes the heads that came to where they are wanted.
-    fn write_heads(&mut self, is_kept: bool) -> Result<(), GetFailure> {
+    fn write_heads(&mut self) -> Result<(), GetFailure> {
         let heads = self.record.take_heads();
         let failed = |error: io::Error| GetFailure::write(&error);
         if let Some(path) = &self.args.dump_header {
             write_file(path, &heads).map_err(failed)?;
         }
-        if is_kept && (self.args.include || self.args.head) {
+        if self.args.include || self.args.head {
             self.output.write_text(&heads).map_err(failed)?;
         }
         Ok(())
@@ -244,12 +248,6 @@ fn redirect_url(response: &Response) -> String {
     let base = url::Url::parse(base).ok();
     let joined = base.and_then(|base| base.join(&String::from_utf8_lossy(location)).ok());
     joined.map(String::from).unwrap_or_default()
-}
-
-fn save_cookies(jar: &CookieJar, path: &Path) -> Result<(), GetFailure> {
-    let mut text = Vec::new();
-    let saved = jar.save_netscape(&mut text).and_then(|()| write_file(path, &text));
-    saved.map_err(|error| GetFailure::write(&error))
 }
 
 fn tell(format: &str, record: &Record, outcome: &Outcome) -> io::Result<()> {

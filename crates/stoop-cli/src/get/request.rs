@@ -2,15 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use stoop::{Body, Client, Method, Request};
-use tokio::time::{Instant, sleep_until};
 
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
 use super::form::form;
+use super::pace::paced;
+use crate::data::percent_encoded;
 use crate::request_options::Header;
 use crate::scheme::has_scheme;
 
@@ -34,22 +34,36 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
         let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
         url = format!("{front}{mark}{data}{fragment}");
     }
-    if let Some(name) = args.upload_file.as_ref().and_then(|path| path.file_name())
-        && url.split(['?', '#']).next().is_some_and(|path| path.ends_with('/'))
-    {
-        url.push_str(&name.to_string_lossy());
+    if let Some(name) = args.upload_file.as_ref().and_then(|path| path.file_name()) {
+        let (front, behind) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
+        let path = front.split_once("://").map_or(front, |(_, rest)| rest).rsplit_once('/');
+        if path.is_none_or(|(_, last)| last.is_empty()) && name != "-" {
+            let slash = if path.is_none() { "/" } else { "" };
+            let name = percent_encoded(name.as_encoded_bytes());
+            url = [front, slash, &name, behind].concat();
+        }
     }
     Ok(url)
 }
 
-/// The request for that URL; `offset` is where content is to go on.
+/// What a request is for.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) url: &'a str,
+    /// Where content is to go on.
+    pub(super) offset: u64,
+    /// The field of cookies that are not the client's.
+    pub(super) cookies: Option<&'a str>,
+}
+
+/// The request for a target.
 pub(super) async fn request(
     args: &GetArgs,
     headers: &[Header],
     client: &Client,
-    url: &str,
-    offset: u64,
+    target: Target<'_>,
 ) -> Result<Request, GetFailure> {
+    let Target { url, offset, cookies } = target;
     let mut builder = client.request(method(args)?, url);
     if let Some((user, password)) = credentials(args)? {
         builder = match args.digest {
@@ -73,13 +87,13 @@ pub(super) async fn request(
         let default = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
         Some(args.user_agent.clone().unwrap_or(default)).filter(|agent| !agent.is_empty())
     })?;
-    add(&mut request, headers, "referer", || args.referer.clone())?;
-    add(&mut request, headers, "cookie", || {
-        let typed: Vec<_> = args.cookie.iter().filter(|c| c.contains('=')).cloned().collect();
-        (!typed.is_empty()).then(|| typed.join("; "))
+    add(&mut request, headers, "referer", || {
+        args.referer.clone().filter(|referer| !referer.is_empty())
     })?;
+    add(&mut request, headers, "cookie", || cookies.map(str::to_owned))?;
     add(&mut request, headers, "range", || match (&args.range, offset) {
-        (Some(range), _) => Some(format!("bytes={range}")),
+        (Some(range), _) if range.contains('-') => Some(format!("bytes={range}")),
+        (Some(from), _) => Some(format!("bytes={from}-")),
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
@@ -119,12 +133,25 @@ fn add(
 }
 
 fn method(args: &GetArgs) -> Result<Method, GetFailure> {
+    let has_data = !args.data.is_empty();
+    let kinds = [
+        ("-I", args.head),
+        ("-T", args.upload_file.is_some()),
+        ("-F", !args.form.is_empty()),
+        ("-d", has_data && !args.get),
+        ("-G", has_data && args.get && !args.head),
+    ];
+    let mut asked = kinds.iter().filter(|(_, is_asked)| *is_asked).map(|(option, _)| option);
+    if let (Some(one), Some(other)) = (asked.next(), asked.next()) {
+        let why = format!("{one} and {other} ask for requests of different kinds");
+        return Err(GetFailure::new(exit::BAD_USE, why));
+    }
     if let Some(typed) = &args.request {
         let method = Method::from_bytes(typed.as_bytes());
         return method
             .map_err(|_| GetFailure::new(exit::BAD_USE, format!("-X {typed:?} is no method")));
     }
-    let posts = !(args.data.is_empty() && args.form.is_empty());
+    let posts = has_data || !args.form.is_empty();
     Ok(match () {
         () if args.head => Method::HEAD,
         () if args.get => Method::GET,
@@ -200,60 +227,6 @@ fn stdin() -> Body {
         }
     });
     body
-}
-
-/// Content at so many bytes a second, with its length.
-fn paced(mut body: Body, rate: u64) -> Body {
-    let length = body.len();
-    let (sender, paced) = Body::channel(1);
-    tokio::spawn(async move {
-        let mut pace = Pace::new(rate);
-        loop {
-            match body.chunk().await {
-                Ok(Some(mut piece)) => {
-                    while !piece.is_empty() {
-                        let next = piece.split_to(piece.len().min(pace.step()));
-                        pace.wait(next.len()).await;
-                        if sender.send(next).await.is_err() {
-                            return;
-                        }
-                    }
-                }
-                Ok(None) => return drop(sender.finish().await),
-                Err(error) => return sender.fail(error).await,
-            }
-        }
-    });
-    match length {
-        Some(length) => Body::sized(length, paced),
-        None => paced,
-    }
-}
-
-/// Bytes at a rate.
-#[derive(Debug)]
-pub(super) struct Pace {
-    rate: u64,
-    /// When the next bytes may pass.
-    next: Instant,
-}
-
-impl Pace {
-    pub(super) fn new(rate: u64) -> Self {
-        Self { rate, next: Instant::now() }
-    }
-
-    /// As much as may pass at once: what a tenth of a second has.
-    pub(super) fn step(&self) -> usize {
-        usize::try_from((self.rate / 10).max(1)).unwrap_or(usize::MAX)
-    }
-
-    /// Waits until `bytes` more may pass.
-    pub(super) async fn wait(&mut self, bytes: usize) {
-        let now = Instant::now();
-        self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        sleep_until(self.next).await;
-    }
 }
 
 /// Where content is to go on.

@@ -41,7 +41,8 @@ pub(super) enum Written {
 /// Those of the file.
 pub(super) fn format(option: &str) -> io::Result<String> {
     match option.strip_prefix('@') {
-        Some(path) => Ok(String::from_utf8_lossy(&read_file(path)?).into_owned()),
+        // Its line ends are no part of it: a format of many lines has \n in them.
+        Some(path) => Ok(String::from_utf8_lossy(&read_file(path)?).replace(['\r', '\n'], "")),
         None => Ok(option.to_owned()),
     }
 }

@@ -89,6 +89,8 @@ impl Names {
                 .overrides
                 .get(&*format!("{}:{port}", key(host)))
                 .or_else(|| self.overrides.get(&key(host)))
+                .or_else(|| self.overrides.get(&*format!("*:{port}")))
+                .or_else(|| self.overrides.get("*"))
         {
             return match addresses.is_empty() {
                 true => Err(Error::new(ErrorKind::DnsNxdomain, Phase::Dns)),

@@ -254,7 +254,7 @@ impl Outgoing {
             self.copy = Some(Body::empty());
         }
         if !redirect::same_origin(self.url(), &next) {
-            redirect::strip_credentials(self.parts.head.fields_mut());
+            redirect::strip_origin_fields(self.parts.head.fields_mut());
             #[cfg(feature = "digest-auth")]
             {
                 self.parts.digest = None;
@@ -272,8 +272,9 @@ impl Outgoing {
         let head = &mut self.parts.head;
         authorize(head, &mut url, netrc)?;
         head.set_target(target(&url))?;
-        head.fields_mut().remove("host");
-        name_host(head, &url)?;
+        if !head.fields().contains("host") {
+            name_host(head, &url)?;
+        }
         self.parts.url = Some(url);
         Ok(())
     }

@@ -14,8 +14,8 @@ use crate::request::PastRedirect;
 
 /// Which redirects a client follows.
 ///
-/// On a change of origin (scheme, host or port) Authorization, Cookie and Proxy-Authorization stay
-/// behind. A 303, and a 301 or 302 to a POST, becomes a GET without content; 307 and 308 repeat the
+/// On a change of origin (scheme, host or port) Authorization, Cookie, Proxy-Authorization and a Host of the
+/// caller's own stay behind. A 303, and a 301 or 302 to a POST, becomes a GET without content; 307 and 308 repeat the
 /// request, if its content can be sent again.
 ///
 /// ```
@@ -200,9 +200,11 @@ pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
         && a.port_or_known_default() == b.port_or_known_default()
 }
 
-/// Drops what only the first origin may see.
-pub(crate) fn strip_credentials(fields: &mut Fields) {
-    for name in ["authorization", "cookie", "cookie2", "proxy-authorization", "www-authenticate"] {
+/// Drops what is for the first origin alone: credentials, and the host's name, which may be one of the caller's.
+pub(crate) fn strip_origin_fields(fields: &mut Fields) {
+    for name in
+        ["authorization", "cookie", "cookie2", "host", "proxy-authorization", "www-authenticate"]
+    {
         fields.remove(name);
     }
 }

@@ -14,7 +14,7 @@ use crate::limits::after;
 /// it last (RFC 9112 §9.6).
 #[derive(Debug)]
 pub(crate) struct Linger {
-    /// More than a `u32` counts does not come in the time.
+    /// No peer sends more than a `u32` counts within the time.
     bytes_left: u32,
     by: Instant,
     is_shut: bool,

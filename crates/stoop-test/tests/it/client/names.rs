@@ -212,3 +212,22 @@ async fn a_host_and_port_may_be_replaced_by_others_and_keep_their_name() {
     let client = Client::builder().resolve(&format!("a.test:{port}"), [HERE]).build().unwrap();
     assert_eq!(text(&client, &format!("http://a.test:{port}/")).await.as_deref(), Ok("127.0.0.1"));
 }
+
+#[tokio::test]
+async fn one_address_may_stand_for_all_hosts_that_have_none() {
+    let (_server, port) = serving(HERE);
+    let asked = |host: &'static str| format!("http://{host}:{port}/");
+    for all in ["*".to_owned(), format!("*:{port}")] {
+        let client = Client::builder().resolve(&all, [HERE]).resolve("none.test", []);
+        let client = client.build().unwrap();
+        for host in ["a.test", "b.test"] {
+            assert_eq!(text(&client, &asked(host)).await.as_deref(), Ok("127.0.0.1"), "{all}");
+        }
+        let none = text(&client, &asked("none.test")).await;
+        assert_eq!(none, Err((ErrorKind::DnsNxdomain, Phase::Dns)), "{all}");
+    }
+    let elsewhere = Client::builder().resolve("*:1", [HERE]).custom_resolver(|_: String| async {
+        Err::<Addresses, stoop::BoxError>("nothing is looked up".into())
+    });
+    assert!(text(&elsewhere.build().unwrap(), &asked("a.test")).await.is_err());
+}

@@ -336,3 +336,61 @@ async fn an_origin_that_refuses_connections_is_not_tried_again_at_once() {
     sleep(Duration::from_millis(2100)).await;
     assert_eq!(read(client.get(format!("http://{address}/")).await.unwrap()).await, ok());
 }
+
+/// A client of a server that closes the first connection right behind its answer, and the paths that were asked for,
+/// each behind the number of its connection.
+fn closing_first() -> (Client, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = asked.clone();
+    let builder = limited(|limits| limits.pool.per_origin_max = 1);
+    let client = scripted_by(builder, move |mut peer: ScriptedServer| {
+        let asked = asked.clone();
+        async move {
+            loop {
+                let head = peer.head().await;
+                let Some(path) = head.split(' ').nth(1) else { return };
+                asked.lock().unwrap().push(format!("{} {path}", peer.number));
+                sleep(Duration::from_secs(1)).await;
+                peer.send(OK).await;
+                if peer.number == 0 {
+                    return;
+                }
+            }
+        }
+    });
+    (client, seen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_turn_is_a_stale_connection_keeps_its_turn() {
+    let (client, asked) = closing_first();
+    let mut tasks = Vec::new();
+    for path in ["first", "second", "third"] {
+        let client = client.clone();
+        tasks.push(tokio::spawn(async move {
+            // The kernel is asked before a connection is used again for what is not idempotent.
+            let response = client.post(format!("http://server.test/{path}")).await;
+            read(response.unwrap()).await
+        }));
+        settle().await;
+    }
+    for task in tasks {
+        assert_eq!(task.await.unwrap(), ok());
+    }
+    assert_eq!(*asked.lock().unwrap(), ["0 /first", "1 /second", "1 /third"]);
+    let total = client.stats().total;
+    assert_eq!((total.connected, total.reused), (2, 2), "the second was given the stale one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stale_connection_is_no_failure_to_connect() {
+    let (client, asked) = closing_first();
+    for _ in 0..2 {
+        let response = client.post("http://server.test/").await.unwrap();
+        assert_eq!(read(response).await, ok());
+        settle().await;
+    }
+    assert_eq!(*asked.lock().unwrap(), ["0 /", "1 /"]);
+    let total = client.stats().total;
+    assert_eq!((total.connected, total.failed, total.open), (2, 0, 1));
+}

@@ -193,7 +193,7 @@ async fn credentials_stay_with_their_origin() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_of_the_callers_own_goes_no_further_than_the_first_hop() {
+async fn a_host_of_the_callers_own_goes_no_further_than_the_first_origin() {
     let hosts = Arc::new(Mutex::new(Vec::new()));
     let seen = hosts.clone();
     let client = scripted(move |mut peer| {
@@ -201,18 +201,30 @@ async fn a_host_of_the_callers_own_goes_no_further_than_the_first_hop() {
         async move {
             let head = peer.head().await;
             let all: Vec<_> = head.lines().filter(|line| line.starts_with("host")).collect();
-            seen.lock().unwrap().push(all.join(","));
-            peer.send(match head.starts_with("GET / ") {
-                true => "HTTP/1.1 302 Go\r\nlocation: /x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
-                false => OK,
-            })
-            .await;
+            let target = head.split(' ').nth(1).unwrap().to_owned();
+            seen.lock().unwrap().push(format!("{target} {}", all.join(",")));
+            let to = match target.as_str() {
+                "/" => "/x",
+                "/x" => "http://server.test:80/y",
+                "/y" => "http://else.test/z",
+                "/z" => "http://server.test/end",
+                _ => return peer.send(OK).await,
+            };
+            let fields = "connection: close\r\ncontent-length: 0";
+            peer.send(format!("HTTP/1.1 302 Go\r\nlocation: {to}\r\n{fields}\r\n\r\n")).await;
             settle().await;
         }
     });
-    let request = Request::get(URL).unwrap().with_field("host", "other.test").unwrap();
+    let request = Request::get(URL).unwrap().with_field("host", "own.test").unwrap();
     fetch_request(&client, request).await.unwrap();
-    assert_eq!(*hosts.lock().unwrap(), ["host: other.test", "host: server.test"]);
+    let expected = [
+        "/ host: own.test",
+        "/x host: own.test",
+        "/y host: own.test",
+        "/z host: else.test",
+        "/end host: server.test",
+    ];
+    assert_eq!(*hosts.lock().unwrap(), expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -55,7 +55,8 @@ impl ClientBuilder {
     }
 
     /// Sets the addresses of `host`, which is then not looked up: they are tried in this order, and with none of them
-    /// the name does not exist. `host:port` sets those for one port alone.
+    /// the name does not exist. `host:port` sets those for one port alone, and `*` in place of the host those of all hosts
+    /// that have none.
     pub fn resolve(mut self, host: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         self.names.set(host, addresses.into_iter().collect());
         self

@@ -12,6 +12,8 @@ pub(crate) trait PoolEvents: Send + Sync {
     fn connected(&self, origin: usize);
     /// An HTTP/1 connection was closed, and another is being made in its place.
     fn reconnecting(&self, origin: usize);
+    /// Whether an HTTP/1 connection idles.
+    fn has_idle(&self, origin: usize) -> bool;
     /// A connection could not be made.
     fn connect_failed(&self, origin: usize);
     /// The exchange of an HTTP/1 connection is over, and another may use it.

@@ -72,6 +72,11 @@ impl Lease {
         Some(ConnectPermit::new(pool, self.origin))
     }
 
+    /// Whether another connection to the origin idles.
+    pub(crate) fn has_idle_beside(&self) -> bool {
+        self.pool.as_ref().is_some_and(|pool| pool.has_idle(self.origin))
+    }
+
     /// The connection, unless it was released or taken.
     #[inline]
     pub(crate) fn connection(&self) -> Option<&Http1> {

@@ -85,6 +85,10 @@ impl PoolEvents for Pool {
         self.state().table.reconnecting(key);
     }
 
+    fn has_idle(&self, key: Key) -> bool {
+        self.state().table.has_idle(key)
+    }
+
     fn connect_failed(&self, key: Key) {
         self.change(|table, effects| table.connect_failed(key, effects));
     }

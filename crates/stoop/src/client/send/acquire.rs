@@ -77,9 +77,15 @@ impl RequestRun<'_> {
                     if !new_only && self.may_reuse(&mut lease, is_idempotent, watch.since) {
                         return self.leased(lease, url, true);
                     }
+                    // One that idles is worth a try. Else the place stays this request's: none that came later
+                    // gets it.
+                    if !new_only && lease.has_idle_beside() {
+                        drop(lease.take());
+                        continue;
+                    }
                     match lease.close() {
-                        Some(permit) if new_only => permit,
-                        _ => continue,
+                        Some(permit) => permit,
+                        None => continue,
                     }
                 }
             };

@@ -5,6 +5,11 @@ use std::time::Instant;
 use super::{Effects, Key, Table};
 
 impl<C, S: Clone, W> Table<C, S, W> {
+    /// Whether a connection that serves one exchange at a time idles.
+    pub(in crate::client::pool) fn has_idle(&self, key: Key) -> bool {
+        self.origins.get(key).is_some_and(|origin| !origin.idle.is_empty())
+    }
+
     /// Counts one more idle connection and returns its number.
     pub(super) fn mark_idle(&mut self, key: Key) -> u64 {
         let number = self.next_number();
