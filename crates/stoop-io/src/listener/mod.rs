@@ -35,7 +35,7 @@ use socket_file::SocketFile;
 /// Sockets accepted in one turn before other tasks have theirs. A runtime of one thread polls 61 tasks between two polls of
 /// the one that accepts: far fewer than that are accepted at once, so that new connections do not gather before it faster
 /// than they have their first turn, while those that were there wait behind them.
-const ACCEPTS_MAX: u32 = 16;
+const ACCEPTS_MAX: u32 = 4;
 
 /// A listening TCP or Unix socket.
 ///
@@ -63,7 +63,7 @@ impl Listener {
     /// Errors that concern a single connection, or pass, are not returned: aborted connections are
     /// skipped, and without free descriptors or memory this pends, trying again after 5 ms,
     /// then twice as long each time up to 1 s, and as soon as [`descriptors_freed`] is called.
-    /// After 16 connections in a row other tasks are let in between.
+    /// After 4 connections in a row other tasks are let in between.
     ///
     /// # Errors
     /// Only those that make the listener useless, such as a socket that does not listen.

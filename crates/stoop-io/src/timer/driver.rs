@@ -1,9 +1,10 @@
 //! The timing wheel of the current thread, and the task that turns it.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use tokio::runtime::{Handle, Id};
 use tokio::time::Sleep;
 
 use super::clock::now;
-use super::limits::{TICK_NANOS, TICKS_PER_SECOND, WAKERS_KEPT_MAX};
+use super::limits::{TICK_NANOS, TICKS_PER_SECOND, WAKERS_KEPT_MAX, WAKES_MAX};
 use super::wheel::{self, LAST, NEVER, Touched};
 
 thread_local! {
@@ -127,7 +128,7 @@ impl Wheel {
     /// # Panics
     /// When polled outside a tokio runtime with its timer enabled.
     pub fn run() -> impl Future<Output = ()> + 'static {
-        WheelTask { number: None, sleep: None, due: Vec::new(), thread: PhantomData }
+        WheelTask { number: None, sleep: None, due: VecDeque::new(), thread: PhantomData }
     }
 
     /// How many entries are filed in the current thread's wheel.
@@ -142,7 +143,8 @@ struct WheelTask {
     /// The number of the wheel, once it turns.
     number: Option<u32>,
     sleep: Option<Pin<Box<Sleep>>>,
-    due: Vec<Waker>,
+    /// Of the timers that are due, and whose tasks have not been woken yet, in the order of their ticks.
+    due: VecDeque<Waker>,
     /// Not `Send`: the wheel is this thread's.
     thread: PhantomData<*const ()>,
 }
@@ -188,7 +190,14 @@ impl Future for WheelTask {
         }
         loop {
             let next = self.turn(cx.waker());
-            self.due.drain(..).for_each(Waker::wake);
+            let woken = self.due.len().min(WAKES_MAX);
+            self.due.drain(..woken).for_each(Waker::wake);
+            if !self.due.is_empty() {
+                // The others come behind a look at the sockets: the first poll of this has the runtime wake
+                // the task then.
+                let _ = pin!(tokio::task::yield_now()).poll(cx);
+                return Poll::Pending;
+            }
             self.due.shrink_to(WAKERS_KEPT_MAX);
             // With nothing filed the old sleep may still end, which costs one poll.
             let Some(next) = next.map(tokio::time::Instant::from_std) else { return Poll::Pending };
@@ -210,8 +219,12 @@ impl Drop for WheelTask {
         }
         // Every timer that still waits is woken, finds no wheel, and uses the runtime's timer.
         let running = THREAD_WHEEL.try_with(|running| running.take()).ok().flatten();
+        self.due.drain(..).for_each(Waker::wake);
         if let Some(running) = running {
             running.wheel.into_wakers().for_each(Waker::wake);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,8 @@ enum TimerState {
 }
 
 impl Timer {
-    /// A timer in the current thread's [`Wheel`]: late by at most 1 ms more than the runtime's own.
+    /// A timer in the current thread's [`Wheel`]: late by at most 1 ms more than the runtime's own, unless many
+    /// are due at once. Four tasks are woken then, and the next four behind a look at the sockets.
     ///
     /// Falls back to what [`Timer::precise`] does where the current runtime turns no wheel on the
     /// thread it is polled on. It may be moved to another thread and polled there. If it is dropped

@@ -11,6 +11,7 @@
 //! the slot was a coarse one, or because the deadline has moved meanwhile. So moving a deadline
 //! later is a store, and an entry is looked at about once per time it was filed for.
 
+use std::collections::VecDeque;
 use std::task::Waker;
 
 use super::limits::ENTRIES_KEPT_MAX;
@@ -145,7 +146,7 @@ impl TimingWheel {
     }
 
     /// Moves time on to `now` and appends the wakers of all that is due. Returns when to turn next.
-    pub(super) fn turn(&mut self, now: u64, due: &mut Vec<Waker>) -> Option<u64> {
+    pub(super) fn turn(&mut self, now: u64, due: &mut VecDeque<Waker>) -> Option<u64> {
         self.armed = NEVER;
         while let Some(slot) = self.first() {
             let start = self.start(slot);

@@ -14,7 +14,7 @@ impl Wake for WakeCount {
 }
 
 fn fired(wheel: &mut TimingWheel, now: u64) -> (usize, Option<u64>) {
-    let mut due = Vec::new();
+    let mut due = VecDeque::new();
     let next = wheel.turn(now, &mut due);
     (due.len(), next)
 }
@@ -116,7 +116,7 @@ fn a_wheel_does_what_a_sorted_map_does() {
                 }
                 (2, _) => {
                     now += far;
-                    let mut due = Vec::new();
+                    let mut due = VecDeque::new();
                     let next = wheel.turn(now, &mut due);
                     due.into_iter().for_each(Waker::wake);
                     model.retain(|_, (_, deadline, count)| {
