@@ -34,6 +34,7 @@ mod memory;
 mod output;
 #[cfg(feature = "process")]
 mod process;
+mod readiness;
 #[cfg(any(test, feature = "test-util"))]
 pub mod sim;
 mod socket;

@@ -1,7 +1,7 @@
 //! TCP and Unix stream sockets on tokio's readiness.
 //!
-//! Reading goes through `AsyncRead::poll_read`, not `try_read`: only the former forgets readiness
-//! after a short read, which saves the failing second `recv` of every exchange.
+//! Reading and writing go through [`DirectIo`], which forgets readiness after a short read: that saves the failing second
+//! `recv` of every exchange.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,13 +11,15 @@ use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::ReadBuf;
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::buffer::ReceiveBuffer;
+use crate::direct::DirectIo;
 use crate::file::{can_send_files, send_before_more, send_file};
 use crate::local_end::LocalEnd;
 use crate::output::Output;
+use crate::readiness::Readiness;
 use crate::transport::{FillResult, Liveness, LivenessCheck, PeerAddress, Transport};
 
 /// A TCP connection. `TCP_NODELAY` is set: what a turn produced leaves in one call anyway.
@@ -29,6 +31,7 @@ pub type Unix = Socket<UnixStream>;
 /// A connected stream socket with its receive buffer.
 pub struct Socket<S> {
     stream: S,
+    direct: DirectIo,
     buffer: ReceiveBuffer,
     /// The other end of the socket.
     peer: PeerAddress,
@@ -36,61 +39,12 @@ pub struct Socket<S> {
     named_peer: Option<PeerAddress>,
 }
 
-/// The methods that TCP and Unix sockets of tokio have in common.
-pub trait Readiness: AsyncRead + AsyncWrite + AsFd + Unpin + Sized + 'static {
-    /// Ready if the event loop has noticed something to read.
-    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// Ready if the event loop has not noticed that there is no room to write.
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
-    /// Calls `read` if something may be there to read, and notes for the event loop if it would block.
-    fn try_read<R>(&self, read: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
-    /// Calls `write` if there may be room, and notes for the event loop if it would block.
-    fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
-    /// Moves the socket to the runtime this is called on.
-    fn move_to_current_runtime(self) -> io::Result<Self>;
-}
-
-impl Readiness for TcpStream {
-    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_read_ready(cx)
-    }
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_write_ready(cx)
-    }
-    fn try_read<R>(&self, read: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        self.try_io(Interest::READABLE, read)
-    }
-    fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        self.try_io(Interest::WRITABLE, write)
-    }
-    fn move_to_current_runtime(self) -> io::Result<Self> {
-        Self::from_std(self.into_std()?)
-    }
-}
-
-impl Readiness for UnixStream {
-    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_read_ready(cx)
-    }
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_write_ready(cx)
-    }
-    fn try_read<R>(&self, read: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        self.try_io(Interest::READABLE, read)
-    }
-    fn try_write<R>(&self, write: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        self.try_io(Interest::WRITABLE, write)
-    }
-    fn move_to_current_runtime(self) -> io::Result<Self> {
-        Self::from_std(self.into_std()?)
-    }
-}
-
 impl Tcp {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: TcpStream, peer: SocketAddr) -> Self {
         Self {
             stream,
+            direct: DirectIo::default(),
             buffer: ReceiveBuffer::default(),
             peer: PeerAddress::Inet(peer),
             named_peer: None,
@@ -119,7 +73,13 @@ impl Tcp {
 impl Unix {
     /// Wraps a connected stream, already registered with the runtime that will poll it.
     pub fn new(stream: UnixStream) -> Self {
-        Self { stream, buffer: ReceiveBuffer::default(), peer: PeerAddress::Unix, named_peer: None }
+        Self {
+            stream,
+            direct: DirectIo::default(),
+            buffer: ReceiveBuffer::default(),
+            peer: PeerAddress::Unix,
+            named_peer: None,
+        }
     }
 
     /// Connects to the socket at `path`.
@@ -138,6 +98,7 @@ impl<S: Readiness> Socket<S> {
     pub fn move_to_current_runtime(self) -> io::Result<Self> {
         Ok(Self {
             stream: self.stream.move_to_current_runtime()?,
+            direct: DirectIo::default(),
             buffer: self.buffer,
             peer: self.peer,
             named_peer: self.named_peer,
@@ -192,7 +153,7 @@ impl<S: Readiness> Transport for Socket<S> {
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<FillResult>> {
         let Some(spare) = self.buffer.spare(room) else { return Poll::Ready(Ok(FillResult::Full)) };
         let mut into = ReadBuf::uninit(spare);
-        let polled = Pin::new(&mut self.stream).poll_read(cx, &mut into);
+        let polled = self.direct.poll_read(&self.stream, cx, &mut into);
         let n = into.filled().len();
         if n == 0 {
             self.buffer.settle();
@@ -222,11 +183,11 @@ impl<S: Readiness> Transport for Socket<S> {
                 out.advance(n);
                 continue;
             }
-            let stream = Pin::new(&mut self.stream);
             let n = if out.is_gathered() {
+                let stream = Pin::new(&mut self.stream);
                 ready!(out.with_slices(|slices| stream.poll_write_vectored(cx, slices)))?
             } else {
-                ready!(stream.poll_write(cx, out.front()))?
+                ready!(self.direct.poll_write(&self.stream, cx, out.front()))?
             };
             if n == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));

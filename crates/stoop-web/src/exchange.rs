@@ -78,6 +78,20 @@ pub(crate) trait Watch: Send + 'static {
 /// A watch that is told of the end however the exchange ends.
 struct Watched<W: Watch>(Option<W>);
 
+impl<W: Watch> Watched<W> {
+    /// Tells of the response, and of the end when that was sent or given up.
+    fn respond(mut self, response: &mut Response, at_once: bool) {
+        if let Some(watch) = &mut self.0 {
+            watch.responded(response, at_once);
+        }
+        response.tell_sent(move |sent| {
+            if let Some(mut watch) = self.0.take() {
+                watch.ended(End::Sent(sent));
+            }
+        });
+    }
+}
+
 impl<W: Watch> Drop for Watched<W> {
     fn drop(&mut self) {
         let Some(mut watch) = self.0.take() else { return };
@@ -96,17 +110,17 @@ pub(crate) fn watch<M: Mode>(
     watch: impl Watch,
     answer: impl FnOnce() -> Answer<M::Future, Body>,
 ) -> Answer<M::Future, Body> {
-    let mut watched = Watched(Some(watch));
-    let answer = answer();
-    let at_once = matches!(answer, Answer::Now(_));
-    map::<M>(answer, move |response| {
-        if let Some(watch) = &mut watched.0 {
-            watch.responded(&response, at_once);
+    let watched = Watched(Some(watch));
+    let mut answer = answer();
+    match &mut answer {
+        // Where it stands: a response is large.
+        Answer::Now(response) => watched.respond(response, true),
+        Answer::Later(_) => {
+            answer = map::<M>(answer, |mut response| {
+                watched.respond(&mut response, false);
+                response
+            });
         }
-        response.on_sent(move |sent| {
-            if let Some(mut watch) = watched.0.take() {
-                watch.ended(End::Sent(sent));
-            }
-        })
-    })
+    }
+    answer
 }

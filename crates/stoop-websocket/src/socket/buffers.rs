@@ -140,6 +140,7 @@ impl Outbox {
     }
 
     /// Writes everything.
+    #[inline]
     pub(crate) fn poll_write(
         &mut self,
         io: &mut (impl AsyncWrite + Unpin),
@@ -185,6 +186,7 @@ impl Outbox {
         Ok(())
     }
 
+    #[inline]
     fn advance(&mut self, n: usize) -> io::Result<()> {
         if n == 0 {
             return Err(io::ErrorKind::WriteZero.into());

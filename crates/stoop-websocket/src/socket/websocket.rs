@@ -126,7 +126,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// }
     /// ```
     pub async fn feed(&mut self, message: Message) -> Result<(), Error> {
-        self.take(message.kind(), message.as_bytes()).await
+        poll_fn(|cx| self.poll_take(message.kind(), message.as_bytes(), cx)).await
     }
 
     /// Waits until the stream has taken everything. Cancel-safe.
@@ -267,16 +267,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 
     async fn transmit(&mut self, kind: MessageKind, payload: &[u8]) -> Result<(), Error> {
-        self.take(kind, payload).await?;
+        poll_fn(|cx| self.poll_take(kind, payload, cx)).await?;
         self.flush().await
     }
 
-    async fn take(&mut self, kind: MessageKind, payload: &[u8]) -> Result<(), Error> {
-        poll_fn(|cx| {
-            ready!(self.driver.poll_ready(cx))?;
-            Poll::Ready(self.driver.send(kind, payload, cx))
-        })
-        .await
+    #[inline]
+    fn poll_take(
+        &mut self,
+        kind: MessageKind,
+        payload: &[u8],
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Error>> {
+        ready!(self.driver.poll_ready(cx))?;
+        Poll::Ready(self.driver.send(kind, payload, cx))
     }
 }
 

@@ -142,8 +142,13 @@ impl<B> Response<B> {
     /// }
     /// ```
     pub fn on_sent(mut self, tell: impl FnOnce(SentResponse) + Send + 'static) -> Self {
-        self.hook.add(tell);
+        self.tell_sent(tell);
         self
+    }
+
+    /// The same as [`on_sent`](Self::on_sent), of a response that stays where it is.
+    pub fn tell_sent(&mut self, tell: impl FnOnce(SentResponse) + Send + 'static) {
+        self.hook.add(tell);
     }
 
     /// Closes the connection after this response.

@@ -122,13 +122,8 @@ impl WatchedResponses {
     /// The clock is read once for all of them.
     fn flushed(&mut self, wire: &Wire) {
         self.sent_at = None;
-        while let Some((mark, _)) = self.written.front_mut() {
-            if !wire.has_sent(mark) {
-                break;
-            }
-            if let Some((_, hook)) = self.written.pop_front() {
-                hook.complete(*self.sent_at.get_or_insert_with(now));
-            }
+        while let Some((_, hook)) = self.written.pop_front_if(|(mark, _)| wire.has_sent(mark)) {
+            hook.complete(*self.sent_at.get_or_insert_with(now));
         }
     }
 }

@@ -65,11 +65,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> SocketDriver<S> {
 
     /// Waits until everything has been given to the stream, within the time that the peer has to take anything.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        let mut written = self.poll_written_with_pongs(cx);
-        // Pongs that waited behind much that was taken at once.
-        while matches!(written, Poll::Ready(Ok(()))) && self.machine.has_to_send() {
-            written = self.poll_written_with_pongs(cx);
-        }
+        let written = loop {
+            let written = self.poll_written_with_pongs(cx);
+            // Pongs may have waited behind much that was taken at once.
+            if !matches!(written, Poll::Ready(Ok(()))) || !self.machine.has_to_send() {
+                break written;
+            }
+        };
         match written {
             Poll::Ready(written) => {
                 self.stall.end();
