@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{Write, stderr};
 
 use crate::mask;
-use crate::table::Printable;
+use stoop_fetch::format::Printable;
 
 /// Prints `message`, which may have several lines, behind the program's name.
 pub(crate) fn message(text: impl Display) {

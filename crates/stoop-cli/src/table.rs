@@ -8,8 +8,9 @@ use std::fmt::{self, Display, Write as _};
 use comfy_table::{Cell, CellAlignment, ContentLineStyle, LineStyle, Table, TableStyle};
 
 use crate::hints::hint;
-use crate::summary::{ErrorCounts, Figures};
 use crate::terminal::{TextLayout, wrapped};
+use stoop_fetch::format::Printable;
+use stoop_fetch::summary::{ErrorCounts, Figures};
 
 /// How many error kinds are shown, unless there are at most two more.
 const KINDS_SHOWN: usize = 10;
@@ -197,21 +198,6 @@ impl Display for Errors<'_> {
         if shown < kinds.len() {
             let rest: u64 = kinds[shown..].iter().map(|(_, count)| count).sum();
             writeln!(f, "{rest:>8}  of {} other kinds", kinds.len() - shown)?;
-        }
-        Ok(())
-    }
-}
-
-/// Shows text from outside safely on a terminal: control characters are escaped.
-pub(crate) struct Printable<'a>(pub(crate) &'a str);
-
-impl Display for Printable<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.0.contains(char::is_control) {
-            return f.pad(self.0);
-        }
-        for c in self.0.chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
         }
         Ok(())
     }

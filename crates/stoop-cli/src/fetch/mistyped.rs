@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::failure::CommandFailure;
-use crate::scheme::has_scheme;
+use stoop_fetch::target::has_scheme;
 
 /// Checks the URLs on the command line for the name of a file, and for `help`.
 ///

@@ -1,43 +1,26 @@
 //! `stoop fetch`: fetches a list of URLs concurrently, and writes exactly one line for each.
 //!
-//! ```text
-//!            lanes (bounded)         one per core              one buffer (bounded)
-//! reader ──┬─► Batch, Batch ──► dispatcher ──► slots ──┬─► lines ──► writer ──► standard output
-//!          └─► Batch, Batch ──► dispatcher ──► slots ──┘
-//!                                    └── Permits ──┘ the concurrency limit, over all cores
-//! ```
-//!
-//! [`args`] are the options as typed, [`plan`] the settings that follow, and [`mod@run`] runs them.
-//! [`source`] reads bytes until the run ends, [`line_reader`] splits them into lines, [`input`] distributes
-//! these to the cores, [`target`] turns a line into a URL, [`fetcher`] a URL into an outcome,
-//! [`line_formatter`] an outcome into a line of output. A line that was read is always in exactly one of
-//! these places, and when the run ends early each of them sees to its answer: the reader pushes its lines
-//! to the cores, and the cores write theirs as cancelled.
+//! [`args`] are the options as typed, [`plan`] the settings that follow, [`mod@describe`] what the library is
+//! told of them, and [`mod@run`] runs it: [`source`] opens the input, [`output`] is what lines are written to,
+//! [`progress`] shows how far it is. How URLs are fetched is the library's: see `stoop-fetch`.
 
 mod args;
 mod cookie_file;
-mod core;
+mod describe;
 mod environment;
-mod fetcher;
-mod input;
-mod lane;
-mod line_formatter;
-mod line_reader;
 mod mistyped;
 mod open_files;
-mod outcome;
 mod output;
-mod permits;
 mod plan;
+mod pretty;
 mod progress;
 mod run;
-mod run_state;
-mod slots;
 mod source;
-mod target;
 mod template;
 
 use std::io::{self, IsTerminal, stdin, stdout};
+
+use stoop_fetch::summary::Summary;
 
 pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
@@ -45,7 +28,6 @@ pub(crate) use self::environment::Environment;
 pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
 pub(crate) use self::run::FinishedRun;
 use crate::failure::CommandFailure;
-use crate::summary::Summary;
 use crate::table;
 use crate::terminal::{self, TextLayout};
 use crate::{stderr, streams};

@@ -2,13 +2,12 @@
 //! if the input's size is known.
 
 use std::io::stderr;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use stoop_fetch::Progress;
 
-use super::plan::UrlSource;
-use super::run_state::{CoreGauge, RunState};
+use super::plan::{FetchPlan, UrlSource};
 use crate::terminal;
 
 /// The rate shown is that of this time: an average over the whole run would hide a stall.
@@ -19,16 +18,26 @@ const RATE_WINDOW: Duration = Duration::from_secs(5);
 pub(super) struct ProgressDisplay {
     bar: ProgressBar,
     rate: std::cell::RefCell<RecentRate>,
+    /// The length of the input, if it is known and tells how many URLs there are.
+    input_bytes: Option<u64>,
+    /// No more URLs than these are read.
+    limit: Option<u64>,
 }
 
 impl ProgressDisplay {
-    pub(super) fn new(run: &RunState) -> Self {
+    /// The display of a run of `plan` whose input has `input_bytes`, 0 if unknown.
+    pub(super) fn new(plan: &FetchPlan, input_bytes: u64) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a good template");
-        bar.set_style(if run.plan.layout.has_boxes { style } else { style.tick_chars(r"|/-\ ") });
-        let progress = Self { bar, rate: RecentRate::new(Instant::now()).into() };
-        progress.show(run);
-        progress
+        bar.set_style(if plan.layout.has_boxes { style } else { style.tick_chars(r"|/-\ ") });
+        let input_bytes = match plan.source {
+            UrlSource::Stdin => None,
+            UrlSource::File(_) | UrlSource::Text(_) => Some(input_bytes).filter(|&bytes| bytes > 0),
+        };
+        let rate = RecentRate::new(Instant::now()).into();
+        let display = Self { bar, rate, input_bytes, limit: plan.limit };
+        display.show(Progress::default());
+        display
     }
 
     /// The bar, which has to be hidden while other text is written to the same terminal.
@@ -42,13 +51,10 @@ impl ProgressDisplay {
     }
 
     /// Draws the current state.
-    pub(super) fn show(&self, run: &RunState) {
-        let sum = |count: fn(&CoreGauge) -> u64| run.gauges.iter().map(count).sum::<u64>();
-        let done = sum(|gauge| gauge.done.load(Relaxed));
-        let errors = sum(|gauge| gauge.errors.load(Relaxed));
-        let in_flight = sum(|gauge| gauge.in_flight.load(Relaxed).max(0).unsigned_abs() as u64);
+    pub(super) fn show(&self, progress: Progress) {
+        let Progress { done, errors, in_flight, .. } = progress;
         let rate = self.rate.borrow_mut().update(Instant::now(), done);
-        let total = expected_urls(run).filter(|&total| total >= done);
+        let total = self.expected_urls(progress).filter(|&total| total >= done);
         let of = total.map_or_else(String::new, |total| format!(" of {}", HumanCount(total)));
         let left = total.filter(|_| rate >= 1.0).map_or_else(String::new, |total| {
             let left = Duration::from_secs_f64((total - done) as f64 / rate);
@@ -68,23 +74,20 @@ impl ProgressDisplay {
         self.bar.set_message(message);
         self.bar.tick();
     }
-}
 
-/// An estimate of the number of URLs in the whole source: from the part that was read, if its length is
-/// known.
-fn expected_urls(run: &RunState) -> Option<u64> {
-    let urls = run.input.urls.load(Relaxed);
-    let (read, total) = (run.input.bytes.load(Relaxed), run.input.total_bytes.load(Relaxed));
-    let by_length = match run.plan.source {
-        _ if read == 0 || total == 0 => None,
-        UrlSource::Stdin => None,
-        UrlSource::File(_) | UrlSource::Text(_) => {
-            u64::try_from(u128::from(urls) * u128::from(total.max(read)) / u128::from(read)).ok()
+    /// An estimate of the number of URLs in the whole source: from the part that was read, if its length is
+    /// known.
+    fn expected_urls(&self, progress: Progress) -> Option<u64> {
+        let Progress { read, read_bytes, .. } = progress;
+        let by_length = self.input_bytes.filter(|_| read_bytes > 0).and_then(|total| {
+            let total =
+                u128::from(read) * u128::from(total.max(read_bytes)) / u128::from(read_bytes);
+            u64::try_from(total).ok()
+        });
+        match (by_length, self.limit) {
+            (Some(urls), Some(limit)) => Some(urls.min(limit)),
+            (urls, limit) => urls.or(limit),
         }
-    };
-    match (by_length, run.plan.limit) {
-        (Some(urls), Some(limit)) => Some(urls.min(limit)),
-        (urls, limit) => urls.or(limit),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use stoop::{Body, Error, Method, Request};
+use stoop_fetch::Fetch;
 
 use crate::data::DataArgs;
 use crate::request_options::Header;
@@ -55,21 +56,25 @@ impl Template {
         Ok(Some(template))
     }
 
-    /// The method.
-    pub(super) fn method(&self) -> &str {
-        self.method.as_str()
-    }
-
     /// Whether a field of that name is given, or not to be sent.
     pub(super) fn names(&self, name: &str) -> bool {
         Header::names(&self.headers, name)
+    }
+
+    /// Has every request of a run be so.
+    pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
+        let fetch = fetch.method(self.method.clone()).content(self.content.clone());
+        self.headers.iter().fold(fetch, |fetch, header| match header {
+            Header::Sent(name, value) => fetch.field(name, value.as_bytes()),
+            Header::Removed(_) => fetch,
+        })
     }
 
     /// The request for a URL.
     ///
     /// # Errors
     /// Those of [`Request::new`], and of fields that may not be sent.
-    pub(super) fn request(&self, url: &str) -> Result<Request, Error> {
+    fn request(&self, url: &str) -> Result<Request, Error> {
         let mut request = Request::new(self.method.clone(), url)?;
         for header in &self.headers {
             if let Header::Sent(name, value) = header {

@@ -12,7 +12,7 @@ use super::form::form;
 use super::pace::paced;
 use crate::data::percent_encoded;
 use crate::request_options::Header;
-use crate::scheme::has_scheme;
+use stoop_fetch::target::has_scheme;
 
 /// Content of more bytes than this is sent when the server asks for it, or after a second: curl's figure.
 const EXPECT_BYTES_MIN: u64 = 1024 * 1024;

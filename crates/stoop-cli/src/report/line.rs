@@ -9,8 +9,8 @@ use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use serde::Deserialize;
 
-use crate::mask;
-use crate::summary::{ResultCode, Summary};
+use stoop_fetch::mask;
+use stoop_fetch::summary::{ResultCode, Summary};
 
 /// Adds a line to `summary`: of the contract, or of `fetch --format jsonl`.
 ///

@@ -15,10 +15,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::failure::CommandFailure;
-use crate::summary::{Figures, Summary};
 use crate::table::{self, Label};
 use crate::terminal::TextLayout;
 use crate::{stderr, streams};
+use stoop_fetch::summary::{Figures, Summary};
 
 /// How many malformed lines are named one by one; the rest are counted.
 const MALFORMED_NAMED: u64 = 5;

@@ -58,7 +58,7 @@ const WIDE: TextLayout = TextLayout { columns: None, has_boxes: true };
 fn the_quickest_run_is_the_first_row() {
     let run = |ms: u64| {
         let mut summary = Summary::default();
-        summary.add(crate::summary::ResultCode::Status(200), 0, ms, 1);
+        summary.add(stoop_fetch::summary::ResultCode::Status(200), 0, ms, 1);
         summary
     };
     let runs = [(named("slow", "", None), run(20)), (named("quick", "", Some(7)), run(10))];

@@ -1,18 +1,22 @@
-//! Splits the bytes of a source into lines, in memory that is no longer than the longest line.
+//! A list of URLs, one a line, in memory that is no longer than the longest line.
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use memchr::memchr;
 
-use super::lane::Extent;
+use super::{Extent, Job, JobSource, Take};
 
 /// A line longer than this is no URL that any server would accept. It is reported once, by its first
 /// bytes, and the rest is skipped, so that one endless line costs no memory.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-/// The lines of a source: trimmed, without blank ones and comments.
-pub(super) struct LineReader<R> {
+/// URLs one a line: trimmed, without blank lines and those that start with `#`. A byte order mark before the
+/// first is skipped.
+///
+/// A line of more than 64 KiB is an `invalid_url`, reported by its first 64 KiB.
+#[derive(Debug)]
+pub struct Lines<R> {
     source: R,
     /// Room for the longest line.
     buffer: Box<[u8]>,
@@ -24,14 +28,12 @@ pub(super) struct LineReader<R> {
     /// The next line is the first, which may start with a byte order mark.
     is_first: bool,
     /// Bytes read so far.
-    pub(super) bytes: u64,
+    bytes: u64,
 }
 
-/// Called with each line. Breaks to read no more.
-pub(super) type Each<'a> = dyn FnMut(&[u8], Extent) -> ControlFlow<()> + 'a;
-
-impl<R: Read> LineReader<R> {
-    pub(super) fn new(source: R) -> Self {
+impl<R: Read> Lines<R> {
+    /// The lines of `source`, which is read in pieces of up to 64 KiB and needs no buffer of its own.
+    pub fn new(source: R) -> Self {
         Self {
             source,
             buffer: vec![0; LINE_BYTES_MAX].into_boxed_slice(),
@@ -43,8 +45,38 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Reads once, and calls `each` with the lines that are now complete; false at the end.
-    pub(super) fn read_some(&mut self, each: &mut Each<'_>) -> io::Result<bool> {
+    fn keep_from(&mut self, start: usize) {
+        self.buffer.copy_within(start..self.filled, 0);
+        self.filled -= start;
+        self.searched = self.filled;
+    }
+
+    fn report(
+        &mut self,
+        start: usize,
+        end: usize,
+        extent: Extent,
+        take: &mut Take<'_>,
+    ) -> ControlFlow<()> {
+        let mut line = &self.buffer[start..end];
+        if std::mem::take(&mut self.is_first) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if extent != Extent::Whole {
+            // Half a character alone is a line too: it was read.
+            line = Some(whole_characters(line)).filter(|whole| !whole.is_empty()).unwrap_or(line);
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() || line.starts_with(b"#") {
+            return ControlFlow::Continue(());
+        }
+        take(Job { url: line, extent })
+    }
+}
+
+impl<R: Read + Send> JobSource for Lines<R> {
+    /// Reads once, and reports the lines that are now complete.
+    fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
         let read = self.source.read(&mut self.buffer[self.filled..])?;
         if read == 0 {
             return Ok(false);
@@ -56,7 +88,7 @@ impl<R: Read> LineReader<R> {
             let end = self.searched + at;
             self.searched = end + 1;
             if !std::mem::take(&mut self.is_skipping)
-                && self.report(start, end, Extent::Whole, each).is_break()
+                && self.report(start, end, Extent::Whole, take).is_break()
             {
                 return Ok(false);
             }
@@ -72,47 +104,23 @@ impl<R: Read> LineReader<R> {
         }
         if self.filled == self.buffer.len() {
             self.is_skipping = true;
-            let flow = self.report(0, self.filled, Extent::Overlong, each);
+            let flow = self.report(0, self.filled, Extent::Overlong, take);
             self.keep_from(self.filled);
             return Ok(flow.is_continue());
         }
         Ok(true)
     }
 
-    /// Calls `each` with the last line if no line end followed it.
-    pub(super) fn finish(&mut self, extent: Extent, each: &mut Each<'_>) {
+    /// Reports the last line if no line end followed it.
+    fn finish(&mut self, extent: Extent, take: &mut Take<'_>) {
         if !self.is_skipping {
-            let _ = self.report(0, self.filled, extent, each);
+            let _ = self.report(0, self.filled, extent, take);
         }
         self.filled = 0;
     }
 
-    fn keep_from(&mut self, start: usize) {
-        self.buffer.copy_within(start..self.filled, 0);
-        self.filled -= start;
-        self.searched = self.filled;
-    }
-
-    fn report(
-        &mut self,
-        start: usize,
-        end: usize,
-        extent: Extent,
-        each: &mut Each<'_>,
-    ) -> ControlFlow<()> {
-        let mut line = &self.buffer[start..end];
-        if std::mem::take(&mut self.is_first) {
-            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        }
-        if extent != Extent::Whole {
-            // Half a character alone is a line too: it was read.
-            line = Some(whole_characters(line)).filter(|whole| !whole.is_empty()).unwrap_or(line);
-        }
-        let line = line.trim_ascii();
-        if line.is_empty() || line.starts_with(b"#") {
-            return ControlFlow::Continue(());
-        }
-        each(line, extent)
+    fn position(&self) -> u64 {
+        self.bytes
     }
 }
 
@@ -145,13 +153,13 @@ mod tests {
     }
 
     fn read_in_steps(input: &[u8], step: usize) -> Vec<(Vec<u8>, Extent)> {
-        let mut lines = LineReader::new(SmallReads { rest: input, step });
+        let mut lines = Lines::new(SmallReads { rest: input, step });
         let mut found = Vec::new();
-        let mut each = |line: &[u8], extent| {
-            found.push((line.to_vec(), extent));
+        let mut each = |job: Job<'_>| {
+            found.push((job.url.to_vec(), job.extent));
             ControlFlow::Continue(())
         };
-        while lines.read_some(&mut each).expect("no error") {}
+        while lines.read(&mut each).expect("no error") {}
         lines.finish(Extent::Whole, &mut each);
         found
     }
@@ -184,13 +192,13 @@ mod tests {
     #[test]
     fn half_a_character_is_left_out_of_an_interrupted_line_unless_it_is_the_whole_line() {
         for (input, expected) in [(&b"a\nb\xc3"[..], &b"b"[..]), (b"a\n\xc3", b"\xc3")] {
-            let mut lines = LineReader::new(SmallReads { rest: input, step: usize::MAX });
+            let mut lines = Lines::new(SmallReads { rest: input, step: usize::MAX });
             let mut found = Vec::new();
-            let mut each = |line: &[u8], _| {
-                found.push(line.to_vec());
+            let mut each = |job: Job<'_>| {
+                found.push(job.url.to_vec());
                 ControlFlow::Continue(())
             };
-            while lines.read_some(&mut each).expect("no error") {}
+            while lines.read(&mut each).expect("no error") {}
             lines.finish(Extent::Interrupted, &mut each);
             assert_eq!(found, [b"a", expected]);
         }

@@ -1,4 +1,4 @@
-//! One core of a run: a thread with its own event loop and its own client, which fetches the lines
+//! One worker of a run: a thread with its own event loop and its own client, which fetches the lines
 //! of its lane.
 //!
 //! A dispatcher starts a slot for each line for which there is a permit. A slot is a task that fetches
@@ -20,15 +20,15 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::fetcher::Fetcher;
-use super::lane::{Batch, Extent, Lane, Refill};
-use super::line_formatter::{LineFormatter, UrlRecord, duration_ms, unix_ms};
-use super::outcome::UrlOutcome;
-use super::run_state::RunState;
-use super::slots::{SlotTable, UrlSlot};
-use super::target::target;
-use super::template::Template;
+use crate::fetcher::Fetcher;
+use crate::format::RecordFormat;
+use crate::lane::{Batch, Lane, Refill};
+use crate::record::{Outcome, Record, unix_ms};
+use crate::run_state::RunState;
+use crate::slots::{SlotTable, UrlSlot};
+use crate::source::Extent;
 use crate::summary::{ResultCode, Summary};
+use crate::target::target;
 
 /// How long the end of a run waits for the reader, which usually takes a moment: only a file whose disk
 /// is gone, or another process that reads the same pipe, can hold it in a read for longer.
@@ -38,35 +38,39 @@ const READER_END_TIMEOUT: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// The event loop or the client could not be created.
-pub(super) fn work(run: &Arc<RunState>, index: usize) -> io::Result<Summary> {
+pub(crate) fn work<F: RecordFormat>(
+    run: &Arc<RunState>,
+    index: usize,
+    format: F,
+) -> io::Result<Summary> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
-    let core = runtime.block_on(async {
-        let plan = &run.plan;
-        let formatter = LineFormatter::new(plan.format, plan.is_coloured, plan.is_terminal)
-            .with_method(plan.template.as_ref().map_or("GET", Template::method));
-        let core = Rc::new(FetchCore {
+    let worker = runtime.block_on(async {
+        let worker = Rc::new(Worker {
             run: Arc::clone(run),
             index,
-            fetcher: run.fetchers.for_core(&run.plan).map_err(io::Error::other)?,
+            fetcher: run
+                .fetchers
+                .for_worker(&run.settings, format.needs_details())
+                .map_err(io::Error::other)?,
             waiting: RefCell::default(),
             is_lane_ended: Cell::new(false),
             slots: RefCell::default(),
             last_overdue_check: Cell::new(Instant::now()),
-            formatter: RefCell::new(formatter),
+            format: RefCell::new(FormatBuffer { format, bytes: Vec::with_capacity(256) }),
             summary: RefCell::default(),
         });
         // A task, because waking the root future from its own thread costs a system call.
-        let dispatched = spawn_local(dispatch(Rc::clone(&core))).await;
+        let dispatched = spawn_local(dispatch(Rc::clone(&worker))).await;
         dispatched.map_err(io::Error::other)?;
-        io::Result::Ok(core)
+        io::Result::Ok(worker)
     })?;
     // The lines of slots that still run were answered; dropping the event loop ends their tasks.
     drop(runtime);
-    Ok(core.summary.take())
+    Ok(worker.summary.take())
 }
 
-/// The state that the dispatcher and the slots of one core share.
-struct FetchCore {
+/// The state that the dispatcher and the slots of one worker share.
+struct Worker<F> {
     run: Arc<RunState>,
     index: usize,
     fetcher: Fetcher,
@@ -75,46 +79,60 @@ struct FetchCore {
     is_lane_ended: Cell<bool>,
     slots: RefCell<SlotTable>,
     last_overdue_check: Cell<Instant>,
-    formatter: RefCell<LineFormatter>,
+    format: RefCell<FormatBuffer<F>>,
     summary: RefCell<Summary>,
+}
+
+/// A format, and the buffer in which it formats a record before the lock of the output is taken.
+struct FormatBuffer<F> {
+    format: F,
+    bytes: Vec<u8>,
+}
+
+impl<F: RecordFormat> FormatBuffer<F> {
+    fn format(&mut self, record: &Record<'_>) -> &[u8] {
+        self.bytes.clear();
+        self.format.format(record, &mut self.bytes);
+        &self.bytes
+    }
 }
 
 /// Starts slots whenever there are lines, permits and room in the output. It is woken for each of
 /// these, and when a slot ends.
-async fn dispatch(core: Rc<FetchCore>) {
-    let mut overdue_checks = interval(core.overdue_check_interval());
+async fn dispatch<F: RecordFormat>(worker: Rc<Worker<F>>) {
+    let mut overdue_checks = interval(worker.overdue_check_interval());
     overdue_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        if core.run.is_stopping() {
-            return core.cancel().await;
+        if worker.run.is_stopping() {
+            return worker.cancel().await;
         }
-        core.start_slots();
-        if core.is_done() {
+        worker.start_slots();
+        if worker.is_done() {
             return;
         }
         tokio::select! {
             biased;
-            () = core.lane().woken() => {}
-            _ = overdue_checks.tick() => core.cut_overdue(),
+            () = worker.lane().woken() => {}
+            _ = overdue_checks.tick() => worker.cut_overdue(),
         }
     }
 }
 
 /// Fetches the line its table entry holds, and the next, for as long as there is one.
-async fn run_slot(core: Rc<FetchCore>, index: usize) {
-    let guard = SlotGuard { core, index };
+async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
+    let guard = SlotGuard { worker, index };
     loop {
-        let outcome = guard.core.fetch(index).await;
-        guard.core.answer(index, &outcome);
+        let outcome = guard.worker.fetch(index).await;
+        guard.worker.answer(index, &outcome);
         // Lines that are answered without waiting, such as invalid ones, must not starve the others.
         consume_budget().await;
-        if !guard.core.begin_next(index) {
+        if !guard.worker.begin_next(index) {
             return;
         }
     }
 }
 
-impl FetchCore {
+impl<F: RecordFormat> Worker<F> {
     fn lane(&self) -> &Lane {
         &self.run.lanes[self.index]
     }
@@ -147,10 +165,10 @@ impl FetchCore {
         waiting.len()
     }
 
-    /// Passes permits on that this core was granted and has no lines for.
+    /// Passes permits on that this worker was granted and has no lines for.
     fn decline_permits(&self) {
-        while let Some(core) = self.run.permits.decline(self.index) {
-            self.run.lanes[core].wake_core();
+        while let Some(worker) = self.run.permits.decline(self.index) {
+            self.run.lanes[worker].wake_worker();
         }
     }
 
@@ -181,7 +199,7 @@ impl FetchCore {
         true
     }
 
-    async fn fetch(&self, index: usize) -> UrlOutcome {
+    async fn fetch(&self, index: usize) -> Outcome {
         let fetch = {
             let slots = self.slots.borrow();
             let slot = slots.slot(index);
@@ -198,7 +216,7 @@ impl FetchCore {
         };
         match fetch {
             Ok(fetch) => fetch.await,
-            Err(text) => UrlOutcome::local_error("invalid_url", Phase::Request, text),
+            Err(text) => Outcome::local_error("invalid_url", Phase::Request, text),
         }
     }
 
@@ -212,21 +230,28 @@ impl FetchCore {
     }
 
     /// Writes the line for the URL of slot `index`, unless that was done already.
-    fn answer(&self, index: usize, outcome: &UrlOutcome) {
+    fn answer(&self, index: usize, outcome: &Outcome) {
         let mut slots = self.slots.borrow_mut();
         let Some(slot) = slots.answer(index) else { return };
         self.add_in_flight(-1);
         let duration = slot.start.elapsed();
         let UrlSlot { line, extent, start_ms, .. } = slot;
         let (extent, start_ms) = (*extent, *start_ms);
-        self.write(UrlRecord { url: line, extent, start_ms, duration, outcome });
+        self.write(&Record {
+            url: line,
+            extent,
+            method: self.method(),
+            start_ms,
+            duration,
+            outcome,
+        });
     }
 
     /// Writes a line, and counts it.
-    fn write(&self, record: UrlRecord<'_>) {
-        self.run.output.append(self.formatter.borrow_mut().format(record));
-        let UrlOutcome { code, body_bytes, http2, .. } = *record.outcome;
-        let duration = duration_ms(record.duration);
+    fn write(&self, record: &Record<'_>) {
+        self.run.output.append(self.format.borrow_mut().format(record));
+        let Outcome { code, body_bytes, http2, .. } = *record.outcome;
+        let duration = record.duration_ms();
         let mut summary = self.summary.borrow_mut();
         summary.add(code, record.start_ms, duration, body_bytes);
         summary.add_http2(http2);
@@ -238,12 +263,17 @@ impl FetchCore {
         }
     }
 
+    /// The method of all requests.
+    fn method(&self) -> &str {
+        self.run.settings.template.method.as_str()
+    }
+
     fn add_in_flight(&self, change: isize) {
         let gauge = &self.run.gauges[self.index];
         gauge.in_flight.store(gauge.in_flight.load(Relaxed) + change, Relaxed);
     }
 
-    /// Ends the core with the run: answers the lines in flight, and those that were read and never
+    /// Ends the worker with the run: answers the lines in flight, and those that were read and never
     /// started. All of those have arrived only when the reader has closed the lane.
     async fn cancel(&self) {
         let (started, queued) = (cancelled(Phase::Wait), cancelled(Phase::Queue));
@@ -258,7 +288,8 @@ impl FetchCore {
                 let mut waiting = self.waiting.borrow_mut();
                 while let Some((url, extent)) = waiting.pop() {
                     let (start_ms, duration) = (unix_ms(), Duration::ZERO);
-                    self.write(UrlRecord { url, extent, start_ms, duration, outcome: &queued });
+                    let (method, outcome) = (self.method(), &queued);
+                    self.write(&Record { url, extent, method, start_ms, duration, outcome });
                 }
             }
             if self.is_lane_ended.get() {
@@ -274,26 +305,26 @@ impl FetchCore {
 }
 
 /// The outcome of a URL that the end of the run cut short: queued, or waiting for a response.
-fn cancelled(phase: Phase) -> UrlOutcome {
-    UrlOutcome::local_error("cancelled", phase, "the run ended first")
+fn cancelled(phase: Phase) -> Outcome {
+    Outcome::local_error("cancelled", phase, "the run ended first")
 }
 
 /// Gives the slot and its permit back, however the slot's task ends.
-struct SlotGuard {
-    core: Rc<FetchCore>,
+struct SlotGuard<F: RecordFormat> {
+    worker: Rc<Worker<F>>,
     index: usize,
 }
 
-impl Drop for SlotGuard {
+impl<F: RecordFormat> Drop for SlotGuard<F> {
     fn drop(&mut self) {
-        let Self { core, index } = self;
+        let Self { worker, index } = self;
         // Only a panic in the client ends a slot before its answer.
         let text = "the client panicked: a defect";
-        core.answer(*index, &UrlOutcome::local_error("internal", Phase::Request, text));
-        core.slots.borrow_mut().close(*index);
-        if let Some(next) = core.run.permits.give_back(core.index) {
-            core.run.lanes[next].wake_core();
+        worker.answer(*index, &Outcome::local_error("internal", Phase::Request, text));
+        worker.slots.borrow_mut().close(*index);
+        if let Some(next) = worker.run.permits.give_back(worker.index) {
+            worker.run.lanes[next].wake_worker();
         }
-        core.lane().wake_core();
+        worker.lane().wake_worker();
     }
 }

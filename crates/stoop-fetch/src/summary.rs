@@ -1,8 +1,8 @@
-//! The summary of a run, in the keys and units of the comparison: one definition for `fetch`, which counts
-//! while it runs, and for `report`, which reads lines back.
+//! The summary of a run, in the keys and units of the comparison of concurrent fetching: one definition for a
+//! run, which counts while it goes on, and for programs that read its lines back.
 //!
-//! Times are whole milliseconds, as in a line, so that the summary printed by `fetch` and the one that
-//! `report` computes from the same lines are equal to the last digit. The version of HTTP, which a line
+//! Times are whole milliseconds, as in a line, so that the summary printed by a run and the one
+//! computed from the same lines are equal to the last digit. The version of HTTP, which a line
 //! of CSV does not have, is counted separately, and only where it is known.
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ const OTHER_KINDS: &str = "(other)";
 
 /// The column `code` of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResultCode<'a> {
+pub enum ResultCode<'a> {
     /// The status of the final response, after redirects.
     Status(u16),
     /// The error kind, where there is no final response.
@@ -29,7 +29,7 @@ pub(crate) enum ResultCode<'a> {
 
 /// The counters of a run's lines. Its size does not depend on their number.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
+pub struct Summary {
     urls: u64,
     /// URLs that were cancelled before they started, as far as a line tells.
     unstarted: u64,
@@ -47,13 +47,7 @@ pub(crate) struct Summary {
 
 impl Summary {
     /// Counts one line.
-    pub(crate) fn add(
-        &mut self,
-        code: ResultCode<'_>,
-        start_ms: i64,
-        duration_ms: u64,
-        body_bytes: u64,
-    ) {
+    pub fn add(&mut self, code: ResultCode<'_>, start_ms: i64, duration_ms: u64, body_bytes: u64) {
         self.urls += 1;
         // A line of CSV has no phase, but a URL that was not started has a duration of 0.
         self.unstarted += u64::from(code == ResultCode::Error("cancelled") && duration_ms == 0);
@@ -74,23 +68,23 @@ impl Summary {
     }
 
     /// Whether a URL came to an error, or to a status of 400 or more.
-    pub(crate) fn has_failures(&self) -> bool {
+    pub fn has_failures(&self) -> bool {
         let [_, _, client_errors, server_errors] = self.classes;
         self.exceptions + client_errors + server_errors > 0
     }
 
     /// Whether nothing was counted.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.urls == 0
     }
 
     /// Counts a response over HTTP/2, where the version is known.
-    pub(crate) fn add_http2(&mut self, http2: bool) {
+    pub fn add_http2(&mut self, http2: bool) {
         self.http2 += u64::from(http2);
     }
 
     /// Adds the counters of `other`.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.urls += other.urls;
         self.unstarted += other.unstarted;
         for (ours, theirs) in self.classes.iter_mut().zip(other.classes) {
@@ -125,7 +119,7 @@ impl Summary {
     }
 
     /// The error kinds, the most frequent first.
-    pub(crate) fn kinds(&self) -> Vec<(&str, u64)> {
+    pub fn kinds(&self) -> Vec<(&str, u64)> {
         let mut kinds: Vec<_> = self.kinds.iter().map(|(kind, n)| (kind.as_str(), *n)).collect();
         kinds.sort_unstable_by_key(|&(kind, count)| (Reverse(count), kind));
         kinds
@@ -133,7 +127,7 @@ impl Summary {
 
     /// The figures, rounded as the comparison rounds them: halves go up, the share has two
     /// decimals.
-    pub(crate) fn figures(&self) -> Figures<'_> {
+    pub fn figures(&self) -> Figures<'_> {
         let [ok, redirects, client_errors, server_errors] = self.classes;
         let time = self.span_ms.map_or(0, |(first, last)| last.abs_diff(first));
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
@@ -162,39 +156,45 @@ fn rounded(value: f64) -> u64 {
 
 /// The figures of a summary. The names in JSON are the comparison's.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Figures<'a> {
+pub struct Figures<'a> {
+    /// Records.
     #[serde(rename = "totalUrls")]
-    pub(crate) total_urls: u64,
+    pub total_urls: u64,
     /// From the first start to the last end, in ms.
-    pub(crate) time: u64,
+    pub time: u64,
     /// The mean duration over all URLs that were started, in ms.
-    pub(crate) avg: u64,
+    pub avg: u64,
     /// The longest duration, in ms.
-    pub(crate) max: u64,
+    pub max: u64,
     /// 2xx answers per second of `time`.
     #[serde(rename = "okReqsSec")]
-    pub(crate) ok_reqs_sec: u64,
+    pub ok_reqs_sec: u64,
     /// The share of 2xx answers, 0 to 1.
     #[serde(rename = "okReqsPct")]
-    pub(crate) ok_reqs_pct: f64,
+    pub ok_reqs_pct: f64,
     /// The mean body length of 2xx answers, in bytes.
     #[serde(rename = "avgBodyLen")]
-    pub(crate) avg_body_len: u64,
+    pub avg_body_len: u64,
+    /// Responses of 2xx.
     #[serde(rename = "2xx")]
-    pub(crate) ok: u64,
+    pub ok: u64,
+    /// Responses of 3xx.
     #[serde(rename = "3xx")]
-    pub(crate) redirects: u64,
+    pub redirects: u64,
+    /// Responses of 4xx.
     #[serde(rename = "4xx")]
-    pub(crate) client_errors: u64,
+    pub client_errors: u64,
+    /// Responses of 5xx.
     #[serde(rename = "5xx")]
-    pub(crate) server_errors: u64,
+    pub server_errors: u64,
     /// URLs without a status.
     #[serde(rename = "Exception")]
-    pub(crate) exceptions: u64,
-    pub(crate) errors: ErrorCounts<'a>,
+    pub exceptions: u64,
+    /// Those by kind.
+    pub errors: ErrorCounts<'a>,
     /// Responses known to have come over HTTP/2. The comparison has no such key; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(crate) http2: u64,
+    pub http2: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -204,7 +204,7 @@ fn is_zero(count: &u64) -> bool {
 
 /// Error kinds with their counts, the most frequent first; an object in JSON.
 #[derive(Debug, PartialEq)]
-pub(crate) struct ErrorCounts<'a>(pub(crate) Vec<(&'a str, u64)>);
+pub struct ErrorCounts<'a>(pub Vec<(&'a str, u64)>);
 
 impl Serialize for ErrorCounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,32 +1,32 @@
-//! The table of a core's slots: the line that each fetches, and since when. It is kept beside the tasks,
+//! The table of a worker's slots: the line that each fetches, and since when. It is kept beside the tasks,
 //! so that a line is answered whatever becomes of the task that fetches it.
 
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
-use super::lane::Extent;
-use super::line_formatter::unix_ms;
+use crate::record::unix_ms;
+use crate::source::Extent;
 
 /// How much memory a slot keeps for its lines. Longer ones are rare, and a thousand slots would each
 /// keep room for the longest.
 const LINE_KEPT_BYTES: usize = 2048;
 
-/// All slots of a core, the open and the closed ones.
+/// All slots of a worker, the open and the closed ones.
 #[derive(Debug, Default)]
-pub(super) struct SlotTable {
+pub(crate) struct SlotTable {
     all: Vec<UrlSlot>,
     free: Vec<usize>,
 }
 
 /// A slot: one line from its start to its answer, then the next.
 #[derive(Debug)]
-pub(super) struct UrlSlot {
-    pub(super) line: Vec<u8>,
-    pub(super) extent: Extent,
-    pub(super) start: Instant,
+pub(crate) struct UrlSlot {
+    pub(crate) line: Vec<u8>,
+    pub(crate) extent: Extent,
+    pub(crate) start: Instant,
     /// `start` in milliseconds of Unix time.
-    pub(super) start_ms: i64,
+    pub(crate) start_ms: i64,
     /// The line has no answer yet.
     is_pending: bool,
     task: Option<JoinHandle<()>>,
@@ -34,7 +34,7 @@ pub(super) struct UrlSlot {
 
 impl SlotTable {
     /// Opens a slot, a closed one if there is any.
-    pub(super) fn open(&mut self) -> usize {
+    pub(crate) fn open(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.all.push(UrlSlot {
                 line: Vec::new(),
@@ -49,23 +49,23 @@ impl SlotTable {
     }
 
     /// Stores the task of an open slot.
-    pub(super) fn set_task(&mut self, index: usize, task: JoinHandle<()>) {
+    pub(crate) fn set_task(&mut self, index: usize, task: JoinHandle<()>) {
         self.all[index].task = Some(task);
     }
 
     /// Closes a slot, to be opened again.
-    pub(super) fn close(&mut self, index: usize) {
+    pub(crate) fn close(&mut self, index: usize) {
         self.all[index].task = None;
         self.free.push(index);
     }
 
     /// The number of open slots.
-    pub(super) fn open_count(&self) -> usize {
+    pub(crate) fn open_count(&self) -> usize {
         self.all.len() - self.free.len()
     }
 
     /// Puts a line into a slot, and starts its clock.
-    pub(super) fn begin(&mut self, index: usize, line: &[u8], extent: Extent) {
+    pub(crate) fn begin(&mut self, index: usize, line: &[u8], extent: Extent) {
         let slot = &mut self.all[index];
         slot.line.clear();
         slot.line.shrink_to(LINE_KEPT_BYTES);
@@ -76,29 +76,29 @@ impl SlotTable {
         slot.is_pending = true;
     }
 
-    pub(super) fn slot(&self, index: usize) -> &UrlSlot {
+    pub(crate) fn slot(&self, index: usize) -> &UrlSlot {
         &self.all[index]
     }
 
     /// Marks the line of a slot as answered. Returns the slot the first time, and none afterwards.
-    pub(super) fn answer(&mut self, index: usize) -> Option<&UrlSlot> {
+    pub(crate) fn answer(&mut self, index: usize) -> Option<&UrlSlot> {
         let slot = &mut self.all[index];
         std::mem::take(&mut slot.is_pending).then_some(&*slot)
     }
 
     /// The indices of all slots, open or closed.
-    pub(super) fn indices(&self) -> std::ops::Range<usize> {
+    pub(crate) fn indices(&self) -> std::ops::Range<usize> {
         0..self.all.len()
     }
 
     /// Whether a slot's line has been without an answer for longer than `limit` at `now`.
-    pub(super) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
+    pub(crate) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
         let slot = &self.all[index];
         slot.is_pending && now.saturating_duration_since(slot.start) > limit
     }
 
     /// Aborts the task of a slot, which then closes the slot.
-    pub(super) fn abort(&mut self, index: usize) {
+    pub(crate) fn abort(&mut self, index: usize) {
         if let Some(task) = self.all[index].task.take() {
             task.abort();
         }

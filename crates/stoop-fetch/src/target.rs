@@ -1,9 +1,7 @@
-//! The URL that a line stands for, and the core that fetches it.
+//! The URL that a line of a list stands for, and the worker that fetches it.
 
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
-
-use crate::scheme::has_scheme;
 
 /// The URL that `line` stands for: a bare `host`, `host:port` or `host/path` means https.
 ///
@@ -12,7 +10,7 @@ use crate::scheme::has_scheme;
 ///
 /// # Errors
 /// Why the line is no URL, as text.
-pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
+pub fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
     if line.bytes().any(|b| b.is_ascii_control()) {
         return Err("a control character is in no URL");
     }
@@ -27,6 +25,21 @@ pub(super) fn target(line: &str) -> Result<Cow<'_, str>, &'static str> {
         Some(_) if is_bare_number(rest) => Err("a number, and no host"),
         Some(_) => Ok(Cow::Owned(format!("https://{rest}"))),
     }
+}
+
+/// Whether `line` begins with a scheme (RFC 3986 §3.1) and a colon. `host:port` looks the same and has
+/// none: what follows its colon is a number up to the end of the authority.
+pub fn has_scheme(line: &str) -> bool {
+    let Some(colon) = line.find([':', '/', '?', '#']) else { return false };
+    let (scheme, rest) = line.split_at(colon);
+    let Some(rest) = rest.strip_prefix(':') else { return false };
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        || !scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    {
+        return false;
+    }
+    let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Whether the host is a number but not an IPv4 address of four parts, as `8` or `127.1`. URL parsers turn
@@ -46,15 +59,15 @@ fn is_bare_number(line: &str) -> bool {
 }
 
 /// Whether `line` begins with `http://`, so that its first request needs no TLS.
-pub(super) fn is_plain(line: &[u8]) -> bool {
+pub(crate) fn is_plain(line: &[u8]) -> bool {
     line.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"http://"))
 }
 
-/// The index, below `cores`, of the core that fetches `line`. Lines of one origin go to one core, so that
+/// The index, below `workers`, of the worker that fetches `line`. Lines of one origin go to one worker, so that
 /// its connections are reused and its limits hold. The same origin in an unusual spelling may go to
-/// another core, which costs a connection and is correct.
-pub(super) fn core_of(line: &[u8], cores: usize) -> usize {
-    if cores < 2 {
+/// another worker, which costs a connection and is correct.
+pub(crate) fn worker_of(line: &[u8], workers: usize) -> usize {
+    if workers < 2 {
         return 0;
     }
     // FNV-1a, as good as any on strings this short; its last bytes do not reach the high bits, so
@@ -64,7 +77,7 @@ pub(super) fn core_of(line: &[u8], cores: usize) -> usize {
     });
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     // The high bits choose, without a division.
-    ((u128::from(hash) * cores as u128) >> 64) as usize
+    ((u128::from(hash) * workers as u128) >> 64) as usize
 }
 
 /// The host and port of `line`, by a quick scan: without scheme, user information and default port.
@@ -85,6 +98,16 @@ fn authority(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_with_a_port_has_no_scheme() {
+        for line in ["http://a/", "HTTPS://A/", "mailto:a@b", "http:a", "x:", "a:80b", "x+y.z:a"] {
+            assert!(has_scheme(line), "{line}");
+        }
+        for line in ["a", "a:80", "a:80/x", "a/b:c", "//a:b", "1a:b", "a_b:c", ":a", ""] {
+            assert!(!has_scheme(line), "{line}");
+        }
+    }
 
     #[test]
     fn a_bare_host_means_https() {
@@ -152,7 +175,7 @@ mod tests {
 
     #[test]
     fn spellings_of_one_origin_go_to_one_core() {
-        let core = |line: &str| core_of(line.as_bytes(), 7);
+        let worker = |line: &str| worker_of(line.as_bytes(), 7);
         for line in [
             "https://example.com/",
             "https://example.com:443/x",
@@ -161,19 +184,19 @@ mod tests {
             "https://me@example.com/",
             "example.com/http://other.example/",
         ] {
-            assert_eq!(core(line), core("example.com"), "{line}");
+            assert_eq!(worker(line), worker("example.com"), "{line}");
         }
     }
 
     #[test]
-    fn hosts_spread_evenly_over_the_cores() {
-        for cores in [2, 3, 8] {
-            let mut counts = vec![0_usize; cores];
+    fn hosts_spread_evenly_over_the_workers() {
+        for workers in [2, 3, 8] {
+            let mut counts = vec![0_usize; workers];
             for n in 0..8_000 {
-                counts[core_of(format!("https://host-{n}.example/").as_bytes(), cores)] += 1;
+                counts[worker_of(format!("https://host-{n}.example/").as_bytes(), workers)] += 1;
             }
-            let fair = 8_000 / cores;
-            assert!(counts.iter().all(|&n| n.abs_diff(fair) < fair / 8), "{cores}: {counts:?}");
+            let fair = 8_000 / workers;
+            assert!(counts.iter().all(|&n| n.abs_diff(fair) < fair / 8), "{workers}: {counts:?}");
         }
     }
 }

@@ -1,47 +1,37 @@
-//! The queue from the reader to one core: lines are handed over in batches, and either side sleeps when
+//! The queue from the reader to one worker: lines are handed over in batches, and either side sleeps when
 //! the other is behind.
 //!
 //! A batch is one buffer and the offsets at which its lines end, so a line costs a copy and no
-//! allocation. There are three batches for each core (the reader fills one, one waits in the lane, the
-//! core empties one), and all keep their memory.
+//! allocation. There are three batches for each worker (the reader fills one, one waits in the lane, the
+//! worker empties one), and all keep their memory.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+
+use crate::source::Extent;
 
 /// A lane is full while this many lines wait in it: a hundredth of a second of work, and memory that
 /// does not depend on the length of the list.
 const LINES_MAX: usize = 2048;
 const BYTES_MAX: usize = 256 << 10;
 
-/// How much of a line of the input was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
-    Whole,
-    /// The first bytes of an overlong line.
-    Overlong,
-    /// The first bytes of a line that was being read when the run ended.
-    Interrupted,
-    /// The first bytes of a line within which reading the input failed.
-    InputFailed,
-}
-
 /// A queue of lines in one buffer, first in, first out.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(crate) struct Batch {
     text: Vec<u8>,
     lines: Vec<(usize, Extent)>,
     popped: usize,
 }
 
 impl Batch {
-    pub(super) fn push(&mut self, line: &[u8], extent: Extent) {
+    pub(crate) fn push(&mut self, line: &[u8], extent: Extent) {
         self.text.extend_from_slice(line);
         self.lines.push((self.text.len(), extent));
     }
 
     /// Takes the next line.
-    pub(super) fn pop(&mut self) -> Option<(&[u8], Extent)> {
+    pub(crate) fn pop(&mut self) -> Option<(&[u8], Extent)> {
         let &(end, extent) = self.lines.get(self.popped)?;
         let start = self.popped.checked_sub(1).map_or(0, |before| self.lines[before].0);
         self.popped += 1;
@@ -49,11 +39,11 @@ impl Batch {
     }
 
     /// The number of lines left.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.lines.len() - self.popped
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
@@ -82,24 +72,24 @@ impl Batch {
 
 /// The result of a refill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refill {
+pub(crate) enum Refill {
     Lines,
-    /// There are no lines now; the core is woken when there are.
+    /// There are no lines now; the worker is woken when there are.
     Empty,
     /// The lane is closed, and there are no lines left.
     End,
 }
 
-/// The lane is closed: its core failed, or did not wait any longer.
+/// The lane is closed: its worker failed, or did not wait any longer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Closed;
+pub(crate) struct Closed;
 
-/// The queue from the reader to one core.
+/// The queue from the reader to one worker.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(crate) struct Lane {
     state: Mutex<LaneState>,
     has_room: Condvar,
-    core_wake: Notify,
+    worker_wake: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -107,22 +97,22 @@ struct LaneState {
     waiting: Batch,
     is_closed: bool,
     is_reader_asleep: bool,
-    is_core_asleep: bool,
+    is_worker_asleep: bool,
 }
 
 impl Lane {
-    /// Wakes the core. A wake-up while it is awake is not lost.
-    pub(super) fn wake_core(&self) {
-        self.core_wake.notify_one();
+    /// Wakes the worker. A wake-up while it is awake is not lost.
+    pub(crate) fn wake_worker(&self) {
+        self.worker_wake.notify_one();
     }
 
-    /// Waits until the core is woken.
-    pub(super) async fn woken(&self) {
-        self.core_wake.notified().await;
+    /// Waits until the worker is woken.
+    pub(crate) async fn woken(&self) {
+        self.worker_wake.notified().await;
     }
 
     /// The reader's side: hands `lines` over if there is room, and says whether it did.
-    pub(super) fn try_push(&self, lines: &mut Batch) -> Result<bool, Closed> {
+    pub(crate) fn try_push(&self, lines: &mut Batch) -> Result<bool, Closed> {
         if lines.is_empty() {
             return Ok(true);
         }
@@ -138,7 +128,7 @@ impl Lane {
     }
 
     /// The reader's side: hands `lines` over, sleeping until there is room.
-    pub(super) fn push(&self, lines: &mut Batch) -> Result<(), Closed> {
+    pub(crate) fn push(&self, lines: &mut Batch) -> Result<(), Closed> {
         if lines.is_empty() {
             return Ok(());
         }
@@ -156,28 +146,28 @@ impl Lane {
 
     fn append(&self, mut state: MutexGuard<'_, LaneState>, lines: &mut Batch) {
         state.waiting.append(lines);
-        let was_asleep = std::mem::take(&mut state.is_core_asleep);
+        let was_asleep = std::mem::take(&mut state.is_worker_asleep);
         drop(state);
         if was_asleep {
-            self.wake_core();
+            self.wake_worker();
         }
     }
 
-    /// Closes the lane: by the reader when there are no more lines, or by the core when it takes no more.
-    pub(super) fn close(&self) {
+    /// Closes the lane: by the reader when there are no more lines, or by the worker when it takes no more.
+    pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
         drop(state);
         self.has_room.notify_one();
-        self.wake_core();
+        self.wake_worker();
     }
 
-    /// The core's side: swaps `empty`, a batch without lines, for the lines that wait.
-    pub(super) fn refill(&self, empty: &mut Batch) -> Refill {
+    /// The worker's side: swaps `empty`, a batch without lines, for the lines that wait.
+    pub(crate) fn refill(&self, empty: &mut Batch) -> Refill {
         debug_assert!(empty.is_empty());
         let mut state = self.lock();
         if state.waiting.is_empty() {
-            state.is_core_asleep = true;
+            state.is_worker_asleep = true;
             return if state.is_closed { Refill::End } else { Refill::Empty };
         }
         empty.clear();
@@ -244,15 +234,15 @@ mod tests {
     #[test]
     fn lines_pushed_before_the_close_still_arrive() {
         let lane = Lane::default();
-        let mut core = Batch::default();
-        assert_eq!(lane.refill(&mut core), Refill::Empty);
+        let mut worker = Batch::default();
+        assert_eq!(lane.refill(&mut worker), Refill::Empty);
         lane.push(&mut batch(&["a"])).expect("open");
         lane.close();
         assert_eq!(lane.push(&mut batch(&["b"])), Err(Closed));
         assert_eq!(lane.try_push(&mut batch(&["b"])), Err(Closed));
-        assert_eq!(lane.refill(&mut core), Refill::Lines);
-        assert_eq!(lines(&mut core), ["a"]);
-        assert_eq!(lane.refill(&mut core), Refill::End);
+        assert_eq!(lane.refill(&mut worker), Refill::Lines);
+        assert_eq!(lines(&mut worker), ["a"]);
+        assert_eq!(lane.refill(&mut worker), Refill::End);
     }
 
     #[test]
@@ -265,9 +255,9 @@ mod tests {
             let lane = Arc::clone(&lane);
             move || lane.push(&mut batch(&["y"]))
         });
-        let mut core = Batch::default();
-        assert_eq!(lane.refill(&mut core), Refill::Lines);
-        assert_eq!(core.len(), LINES_MAX);
+        let mut worker = Batch::default();
+        assert_eq!(lane.refill(&mut worker), Refill::Lines);
+        assert_eq!(worker.len(), LINES_MAX);
         assert_eq!(reader.join().expect("no panic"), Ok(()));
         let mut next = Batch::default();
         assert_eq!(lane.refill(&mut next), Refill::Lines);

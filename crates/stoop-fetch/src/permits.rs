@@ -1,20 +1,20 @@
-//! The concurrency limit, exact over all cores.
+//! The concurrency limit, exact over all workers.
 //!
 //! A slot keeps its permit from one URL to the next, so no URL costs an access here. Permits move only
-//! between cores that have unequal work: a permit that one core gives back goes straight to the core
-//! that has waited longest; otherwise the core that gave it back, which is awake, would take it again.
+//! between workers that have unequal work: a permit that one worker gives back goes straight to the worker
+//! that has waited longest; otherwise the worker that gave it back, which is awake, would take it again.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The permits of all cores; a core needs one for each slot.
+/// The permits of all workers; a worker needs one for each slot.
 #[derive(Debug)]
-pub(super) struct Permits {
+pub(crate) struct Permits {
     state: Mutex<PermitState>,
-    /// How many permits a core may keep while others wait.
+    /// How many permits a worker may keep while others wait.
     share: usize,
-    /// How many cores are in the queue, and for each core whether it is: written under the lock, and
+    /// How many workers are in the queue, and for each worker whether it is: written under the lock, and
     /// read without it by slots that ask whether their permit is wanted elsewhere. Where the value read
     /// is late, the permit is given back one URL later.
     queued_count: AtomicUsize,
@@ -25,88 +25,88 @@ pub(super) struct Permits {
 struct PermitState {
     free: usize,
     queue: VecDeque<usize>,
-    /// For each core, the permits passed on to it that it has not taken yet.
+    /// For each worker, the permits passed on to it that it has not taken yet.
     granted: Vec<usize>,
 }
 
 impl Permits {
-    pub(super) fn new(permits: usize, cores: usize) -> Self {
+    pub(crate) fn new(permits: usize, workers: usize) -> Self {
         let state = PermitState {
             free: permits,
-            queue: VecDeque::with_capacity(cores),
-            granted: vec![0; cores],
+            queue: VecDeque::with_capacity(workers),
+            granted: vec![0; workers],
         };
         Self {
             state: Mutex::new(state),
-            share: permits.div_ceil(cores),
+            share: permits.div_ceil(workers),
             queued_count: AtomicUsize::new(0),
-            is_queued: (0..cores).map(|_| AtomicBool::new(false)).collect(),
+            is_queued: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
     }
 
-    /// Takes up to `wanted` permits for `core`. If there are fewer, the core is queued, and the caller
+    /// Takes up to `wanted` permits for `worker`. If there are fewer, the worker is queued, and the caller
     /// that passes one on to it wakes it.
-    pub(super) fn take(&self, core: usize, wanted: usize) -> usize {
+    pub(crate) fn take(&self, worker: usize, wanted: usize) -> usize {
         let mut state = self.lock();
-        let granted = state.granted[core].min(wanted);
-        state.granted[core] -= granted;
+        let granted = state.granted[worker].min(wanted);
+        state.granted[worker] -= granted;
         let free = state.free.min(wanted - granted);
         state.free -= free;
-        if granted + free < wanted && !self.is_queued[core].swap(true, Relaxed) {
-            state.queue.push_back(core);
+        if granted + free < wanted && !self.is_queued[worker].swap(true, Relaxed) {
+            state.queue.push_back(worker);
             self.queued_count.fetch_add(1, Relaxed);
         }
         granted + free
     }
 
-    /// Gives one permit of `core` back. Returns the core it was passed on to, which the caller wakes.
+    /// Gives one permit of `worker` back. Returns the worker it was passed on to, which the caller wakes.
     #[must_use]
-    pub(super) fn give_back(&self, core: usize) -> Option<usize> {
-        self.pass_on(&mut self.lock(), core)
+    pub(crate) fn give_back(&self, worker: usize) -> Option<usize> {
+        self.pass_on(&mut self.lock(), worker)
     }
 
-    /// Gives one permit back that was passed on to `core` and is not wanted there any more. Returns the
-    /// core that got it, which the caller wakes; call again until there is none.
+    /// Gives one permit back that was passed on to `worker` and is not wanted there any more. Returns the
+    /// worker that got it, which the caller wakes; call again until there is none.
     #[must_use]
-    pub(super) fn decline(&self, core: usize) -> Option<usize> {
+    pub(crate) fn decline(&self, worker: usize) -> Option<usize> {
         let mut state = self.lock();
-        if let Some(place) = state.queue.iter().position(|&queued| queued == core) {
+        if let Some(place) = state.queue.iter().position(|&queued| queued == worker) {
             self.leave_queue(&mut state, place);
         }
-        while state.granted[core] > 0 {
-            state.granted[core] -= 1;
-            if let Some(next) = self.pass_on(&mut state, core) {
+        while state.granted[worker] > 0 {
+            state.granted[worker] -= 1;
+            if let Some(next) = self.pass_on(&mut state, worker) {
                 return Some(next);
             }
         }
         None
     }
 
-    /// Passes a permit of `from` on to the core that has waited longest; to `from` itself only if no other
-    /// core waits.
+    /// Passes a permit of `from` on to the worker that has waited longest; to `from` itself only if no other
+    /// worker waits.
     fn pass_on(&self, state: &mut PermitState, from: usize) -> Option<usize> {
         if state.queue.is_empty() {
             state.free += 1;
             return None;
         }
-        let place = state.queue.iter().position(|&core| core != from).unwrap_or(0);
+        let place = state.queue.iter().position(|&worker| worker != from).unwrap_or(0);
         let next = self.leave_queue(state, place);
         state.granted[next] += 1;
         Some(next)
     }
 
     fn leave_queue(&self, state: &mut PermitState, place: usize) -> usize {
-        let core = state.queue.remove(place).expect("a place in the queue");
-        self.is_queued[core].store(false, Relaxed);
+        let worker = state.queue.remove(place).expect("a place in the queue");
+        self.is_queued[worker].store(false, Relaxed);
         self.queued_count.fetch_sub(1, Relaxed);
-        core
+        worker
     }
 
-    /// Whether `core`, which holds `held` permits, should give one back, because others wait and it
+    /// Whether `worker`, which holds `held` permits, should give one back, because others wait and it
     /// has more than its share.
-    pub(super) fn is_wanted_elsewhere(&self, core: usize, held: usize) -> bool {
+    pub(crate) fn is_wanted_elsewhere(&self, worker: usize, held: usize) -> bool {
         held > self.share
-            && self.queued_count.load(Relaxed) > usize::from(self.is_queued[core].load(Relaxed))
+            && self.queued_count.load(Relaxed) > usize::from(self.is_queued[worker].load(Relaxed))
     }
 
     fn lock(&self) -> MutexGuard<'_, PermitState> {
@@ -123,8 +123,8 @@ mod tests {
         let permits = Permits::new(5, 2);
         assert_eq!(permits.take(0, 3), 3);
         assert_eq!(permits.take(0, 9), 2);
-        assert!(!permits.is_wanted_elsewhere(0, 5), "no other core waits");
-        assert_eq!(permits.give_back(0), Some(0), "no other core waits, so it gets its own");
+        assert!(!permits.is_wanted_elsewhere(0, 5), "no other worker waits");
+        assert_eq!(permits.give_back(0), Some(0), "no other worker waits, so it gets its own");
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(permits.take(1, 1), 0);
         assert!(permits.is_wanted_elsewhere(0, 2), "more than its share of one");
         assert!(!permits.is_wanted_elsewhere(0, 1));
-        assert_eq!(permits.give_back(0), Some(1), "though core 0 waited first");
+        assert_eq!(permits.give_back(0), Some(1), "though worker 0 waited first");
         assert_eq!(permits.take(0, 1), 0, "passed on, and not free");
         assert_eq!(permits.take(1, 1), 1);
     }

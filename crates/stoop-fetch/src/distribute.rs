@@ -1,77 +1,74 @@
-//! Distributes the lines of a source to the cores, without ever holding more than a few thousand.
+//! Distributes the jobs of a source to the workers, without ever holding more than a few thousand.
 
-use std::io::{self, Read};
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::lane::{Batch, Closed, Extent, Lane};
-use super::line_reader::LineReader;
-use super::source::Stop;
-use super::target::{core_of, is_plain};
+use crate::lane::{Batch, Closed, Lane};
+use crate::source::{Extent, Job, JobSource};
+use crate::stop::Stop;
+use crate::target::{is_plain, worker_of};
 
 /// The progress of the reader, for the display.
 #[derive(Debug, Default)]
-pub(super) struct InputGauge {
-    /// The length of the source, 0 if unknown.
-    pub(super) total_bytes: AtomicU64,
+pub(crate) struct InputGauge {
     /// Bytes read.
-    pub(super) bytes: AtomicU64,
+    pub(crate) bytes: AtomicU64,
     /// URLs read.
-    pub(super) urls: AtomicU64,
+    pub(crate) urls: AtomicU64,
 }
 
-/// Reads the whole source, and pushes each line into the lane of its core. Returns at the end of the
-/// source, after `limit` URLs, or when the source ends because the run does: then the lines read so
-/// far have been pushed too, to be answered. `before_tls` is called, and may take long, before lines
-/// that need TLS are pushed: a URL's clock starts after that.
+/// Reads the whole source, and pushes each job into the lane of its worker. Returns at the end of the
+/// source, after `limit` jobs, or when the run ends: then the jobs read so far have been pushed too, to be
+/// answered. `before_tls` is called, and may take long, before jobs that need TLS are pushed: the clock of a
+/// job starts after that.
 ///
 /// # Errors
 /// The source's own.
-pub(super) fn distribute(
-    source: impl Read,
+pub(crate) fn distribute(
+    source: &mut dyn JobSource,
     limit: Option<u64>,
     lanes: &[Lane],
     gauge: &InputGauge,
     stop: &Stop,
     before_tls: impl Fn(),
 ) -> io::Result<()> {
-    let mut lines = LineReader::new(source);
     let mut staged: Vec<Batch> = lanes.iter().map(|_| Batch::default()).collect();
     let mut urls_left = limit.unwrap_or(u64::MAX);
     loop {
         let mut urls_read = 0;
         let mut is_all_plain = true;
-        let mut each = |line: &[u8], extent| {
+        let mut take = |job: Job<'_>| {
             if urls_left == 0 {
                 return ControlFlow::Break(());
             }
             urls_left -= 1;
             urls_read += 1;
-            is_all_plain &= is_plain(line);
-            staged[core_of(line, lanes.len())].push(line, extent);
+            is_all_plain &= is_plain(job.url);
+            staged[worker_of(job.url, lanes.len())].push(job.url, job.extent);
             ControlFlow::Continue(())
         };
-        let more = lines.read_some(&mut each);
+        let more = if stop.is_requested() { Ok(false) } else { source.read(&mut take) };
         match &more {
             Ok(true) => {}
-            Ok(false) if !stop.is_requested() => lines.finish(Extent::Whole, &mut each),
-            Ok(false) => lines.finish(Extent::Interrupted, &mut each),
-            Err(_) => lines.finish(Extent::InputFailed, &mut each),
+            Ok(false) if !stop.is_requested() => source.finish(Extent::Whole, &mut take),
+            Ok(false) => source.finish(Extent::Interrupted, &mut take),
+            Err(_) => source.finish(Extent::InputFailed, &mut take),
         }
         if !is_all_plain {
             before_tls();
         }
-        // Lines that were read before an error are fetched all the same.
+        // Jobs that were read before an error are fetched all the same.
         push_all(&mut staged, lanes);
         gauge.urls.fetch_add(urls_read, Relaxed);
-        gauge.bytes.store(lines.bytes, Relaxed);
+        gauge.bytes.store(source.position(), Relaxed);
         if !more? || urls_left == 0 {
             return Ok(());
         }
     }
 }
 
-/// Pushes first into all lanes that have room, then into those the reader has to wait for: a core that
+/// Pushes first into all lanes that have room, then into those the reader has to wait for: a worker that
 /// is behind must not keep work from the others, and neither must one that failed.
 fn push_all(staged: &mut [Batch], lanes: &[Lane]) {
     for (lines, lane) in staged.iter_mut().zip(lanes) {
@@ -86,8 +83,11 @@ fn push_all(staged: &mut [Batch], lanes: &[Lane]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lane::Refill;
+    use std::io::Read;
+
     use super::*;
+    use crate::lane::Refill;
+    use crate::source::Lines;
 
     fn drain(lane: &Lane) -> Vec<String> {
         extents(lane).into_iter().map(|(line, _)| line).collect()
@@ -108,8 +108,8 @@ mod tests {
     fn the_limit_counts_urls_and_not_lines() {
         let lanes = [Lane::default()];
         let gauge = InputGauge::default();
-        distribute(&b"#\n\na\n#\nb\nc\n"[..], Some(2), &lanes, &gauge, &Stop::default(), || ())
-            .expect("no error");
+        let mut source = Lines::new(&b"#\n\na\n#\nb\nc\n"[..]);
+        distribute(&mut source, Some(2), &lanes, &gauge, &Stop::new(), || ()).expect("no error");
         assert_eq!(drain(&lanes[0]), ["a", "b"]);
         assert_eq!(gauge.urls.load(Relaxed), 2);
     }
@@ -123,10 +123,10 @@ mod tests {
             }
         }
         let lanes = [Lane::default()];
-        let source = b"a\nb\nunfinished".chain(Fails);
-        let error =
-            distribute(source, None, &lanes, &InputGauge::default(), &Stop::default(), || ())
-                .expect_err("on fire");
+        let mut source = Lines::new(b"a\nb\nunfinished".chain(Fails));
+        let gauge = InputGauge::default();
+        let error = distribute(&mut source, None, &lanes, &gauge, &Stop::new(), || ())
+            .expect_err("on fire");
         assert_eq!(error.to_string(), "disk on fire");
         let last = ("unfinished".to_owned(), Extent::InputFailed);
         let whole = |line: &str| (line.to_owned(), Extent::Whole);
@@ -134,11 +134,27 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_is_stopped_reads_no_more_and_answers_what_was_read_in_part() {
+        let lanes = [Lane::default()];
+        let stop = Stop::new();
+        let mut source = Lines::new(b"a\nunfinished".chain(io::repeat(b'x')));
+        let mut nothing = |_: Job<'_>| ControlFlow::Continue(());
+        while source.position() < 10 {
+            source.read(&mut nothing).expect("readable");
+        }
+        stop.request();
+        let gauge = InputGauge::default();
+        distribute(&mut source, None, &lanes, &gauge, &stop, || ()).expect("no error");
+        assert_eq!(extents(&lanes[0]), [("unfinished".to_owned(), Extent::Interrupted)]);
+    }
+
+    #[test]
     fn every_line_goes_to_exactly_one_lane() {
         let lanes: Vec<_> = (0..3).map(|_| Lane::default()).collect();
         let input: String = (0..500).map(|n| format!("http://host-{}/{n}\n", n % 50)).collect();
-        distribute(input.as_bytes(), None, &lanes, &InputGauge::default(), &Stop::default(), || ())
-            .expect("no error");
+        let mut source = Lines::new(input.as_bytes());
+        let gauge = InputGauge::default();
+        distribute(&mut source, None, &lanes, &gauge, &Stop::new(), || ()).expect("no error");
         let all: Vec<_> = lanes.iter().map(drain).collect();
         assert_eq!(all.iter().map(Vec::len).sum::<usize>(), 500);
         for lines in &all {

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use stoop::Phase;
 
-use super::FetchCore;
-use crate::fetch::outcome::UrlOutcome;
+use super::Worker;
+use crate::format::RecordFormat;
+use crate::record::Outcome;
 
-impl FetchCore {
-    /// How often the core looks for overdue slots.
-    pub(super) fn overdue_check_interval(&self) -> Duration {
-        (self.run.plan.timeout / 10).clamp(Duration::from_millis(50), Duration::from_secs(1))
+impl<F: RecordFormat> Worker<F> {
+    /// How often the worker looks for overdue slots.
+    pub(crate) fn overdue_check_interval(&self) -> Duration {
+        (self.run.settings.timeout / 10).clamp(Duration::from_millis(50), Duration::from_secs(1))
     }
 
     /// Answers and aborts each slot that is later than its deadline and the tolerance, and counts it:
@@ -21,8 +22,8 @@ impl FetchCore {
     /// client could not keep a deadline either. To make a slot overdue, that has to take longer than the
     /// tolerance and an interval between checks, which are two intervals at least, and so this check
     /// comes late too. The next one finds the slots that the client has not ended by then.
-    pub(super) fn cut_overdue(&self) {
-        let timeout = self.run.plan.timeout;
+    pub(crate) fn cut_overdue(&self) {
+        let timeout = self.run.settings.timeout;
         let tolerance = (timeout / 10).max(Duration::from_millis(50));
         let late = timeout + tolerance + self.overdue_check_interval();
         let now = Instant::now();
@@ -35,7 +36,7 @@ impl FetchCore {
         for index in slots {
             if self.slots.borrow().is_overdue(index, late, now) {
                 let text = "cut off beyond the deadline, which the client should have kept";
-                let outcome = UrlOutcome::local_error("total_timeout", Phase::Wait, text);
+                let outcome = Outcome::local_error("total_timeout", Phase::Wait, text);
                 self.answer(index, &outcome);
                 self.slots.borrow_mut().abort(index);
                 self.run.overdue.fetch_add(1, Relaxed);

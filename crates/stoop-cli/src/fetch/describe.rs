@@ -1,0 +1,133 @@
+//! The library's description of a run, of a plan.
+
+use stoop::{ClientBuilder, Redirects, Retries};
+use stoop_fetch::{Fetch, Stop};
+
+#[cfg(feature = "tls")]
+use super::plan::CaCertificates;
+use super::plan::FetchPlan;
+use crate::failure::CommandFailure;
+
+/// The description of the run that `plan` asks for, ended by `stop`.
+///
+/// # Errors
+/// [`CommandFailure::Usage`] for certificates that cannot be used, and for options of a feature that this
+/// program was built without.
+pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFailure> {
+    if !cfg!(feature = "dns") && !plan.dns.is_empty() {
+        return Err(CommandFailure::Usage(
+            "--dns: this stoop asks the system for names".to_owned(),
+        ));
+    }
+    let wants_tls = plan.ca.is_some() || plan.insecure || plan.identity.is_some();
+    if !cfg!(feature = "tls") && wants_tls {
+        return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
+    }
+    let fetch = Fetch::new()
+        .stop(stop)
+        .concurrency(plan.concurrency)
+        .workers(plan.cores)
+        .timeout(plan.timeout)
+        .body_bytes_max(plan.max_body)
+        .idle_connections(plan.idle_max);
+    let fetch = match plan.connect_timeout {
+        Some(limit) => fetch.setup_timeout(limit),
+        None => fetch,
+    };
+    let fetch = match plan.limit {
+        Some(limit) => fetch.limit(limit),
+        None => fetch,
+    };
+    let fetch = match &plan.template {
+        Some(template) => template.apply(fetch),
+        None => fetch,
+    };
+    #[cfg(feature = "tls")]
+    let fetch = fetch.tls(tls(plan).map_err(|error| CommandFailure::Usage(error.to_string()))?);
+    let plan = plan.clone();
+    Ok(fetch.client(move |client| configure(&plan, client)))
+}
+
+/// Has the client of a worker do what the plan asks for.
+fn configure(plan: &FetchPlan, client: ClientBuilder) -> ClientBuilder {
+    let redirects = match u16::try_from(plan.max_redirects) {
+        Ok(0) => Redirects::none(),
+        Ok(max) => Redirects::follow(max),
+        Err(_) => Redirects::follow(u16::MAX),
+    };
+    let names = |name| plan.template.as_ref().is_some_and(|template| template.names(name));
+    let client = client
+        .redirects(redirects)
+        .versions(plan.versions)
+        .allow_private(plan.allow_private)
+        .decode_content(plan.decodes)
+        .proxies(plan.proxies.clone())
+        .accept_any(!names("accept"));
+    let client = match names("user-agent") {
+        true => client,
+        false => client.user_agent(plan.user_agent.as_str()),
+    };
+    let client = match plan.retries {
+        0 => client,
+        retries => client.retries(Retries::up_to(retries)),
+    };
+    let client = match &plan.cookies {
+        Some(cookies) => client.cookies(cookies.jar.clone()),
+        None => client,
+    };
+    let client = plan.resolve.iter().fold(client, |client, rule| rule.apply(client));
+    let client = plan.family.apply(client);
+    #[cfg(feature = "dns")]
+    let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };
+    client
+}
+
+#[cfg(feature = "tls")]
+fn tls(plan: &FetchPlan) -> Result<stoop::tls::ClientTls, stoop::tls::TlsConfigError> {
+    let mut tls = stoop::ClientTls::builder();
+    match &plan.ca {
+        Some(CaCertificates::File(path)) => tls = tls.ca_file(path),
+        Some(CaCertificates::Pem(pem)) => tls = tls.ca_pem(pem.as_str()),
+        None => {}
+    }
+    if plan.insecure {
+        tls = tls.dangerous_accept_any_certificate();
+    }
+    if let Some((chain, key)) = &plan.identity {
+        tls = tls.certificate_files(chain, key);
+    }
+    tls.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use stoop::{ErrorKind, Phase};
+
+    use super::super::args::EXAMPLES;
+    use crate::hints::hint;
+
+    #[test]
+    fn every_kind_of_error_has_a_hint_and_is_listed_in_the_help() {
+        for kind in ErrorKind::ALL {
+            let word = kind.as_str();
+            let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
+            // `fetch` sends what was checked before the first URL, does not set the limits of the others, and
+            // does not save content; a status is no error.
+            let is_produced = !matches!(
+                kind,
+                ErrorKind::RequestBody
+                    | ErrorKind::InvalidMessage
+                    | ErrorKind::AddressDenied
+                    | ErrorKind::QueueTimeout
+                    | ErrorKind::TlsTimeout
+                    | ErrorKind::FirstByteTimeout
+                    | ErrorKind::SlowBody
+                    | ErrorKind::HttpStatus
+                    | ErrorKind::File
+            );
+            assert_eq!(is_listed, is_produced, "{word}");
+            assert!(hint(word).is_some() || !is_produced, "{word}");
+        }
+        assert!(EXAMPLES.contains(Phase::Receive.as_str()));
+    }
+}

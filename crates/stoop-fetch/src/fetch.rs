@@ -1,0 +1,177 @@
+//! The description of a run.
+
+use std::io::Write;
+use std::time::Duration;
+
+use bytes::Bytes;
+use stoop::{ClientBuilder, Method, Misuse};
+
+use crate::error::FetchError;
+use crate::fetcher::Fetchers;
+use crate::format::RecordFormat;
+use crate::run::{Finished, Run};
+use crate::settings::Settings;
+use crate::source::JobSource;
+use crate::stop::Stop;
+
+/// The description of a run: how its jobs are fetched. [`run`](Self::run) fetches all jobs of a source.
+///
+/// A run never uses more connections at once than its concurrency, and 32 idle ones, if
+/// [`idle_connections`](Self::idle_connections) says nothing else; each is a file descriptor, whose limit
+/// is the caller's to raise.
+#[derive(Debug, Default)]
+#[must_use = "a description fetches nothing until `run` or `start`"]
+pub struct Fetch {
+    settings: Settings,
+    misuse: Option<Misuse>,
+}
+
+impl Fetch {
+    /// A run with the defaults: plain GETs, 100 in flight at once, each within 5 s.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many jobs are in flight at once, at least 1. By default 100.
+    pub fn concurrency(mut self, concurrency: usize) -> Self {
+        self.settings.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// How many threads fetch, at least 1, and never more than the concurrency. By default as many as
+    /// [`available_parallelism`](std::thread::available_parallelism) says.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.settings.workers = workers.max(1);
+        self
+    }
+
+    /// The deadline of a job, from its start to the last byte of the body, redirects and retries included.
+    /// By default 5 s. A record of the kind `total_timeout` says that it was over.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.settings.timeout = timeout;
+        self
+    }
+
+    /// The longest that name lookup, connecting and TLS may take together for a new connection. By default as
+    /// long as the deadline.
+    pub fn setup_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.setup_timeout = Some(timeout);
+        self
+    }
+
+    /// The longest body that is read, in bytes, as transferred and as decoded; none is no limit. By default
+    /// 64 MiB. A record of the kind `body_too_large` says that one was longer.
+    pub fn body_bytes_max(mut self, bytes: Option<u64>) -> Self {
+        self.settings.body_bytes_max = bytes;
+        self
+    }
+
+    /// How many connections are kept open while no job uses them, over all workers; at least one for each
+    /// worker. By default 32.
+    pub fn idle_connections(mut self, connections: usize) -> Self {
+        self.settings.idle_max = connections;
+        self
+    }
+
+    /// Fetches the first `jobs` of the source only. By default all.
+    pub fn limit(mut self, jobs: u64) -> Self {
+        self.settings.limit = Some(jobs);
+        self
+    }
+
+    /// The method of all requests. By default GET.
+    pub fn method(mut self, method: Method) -> Self {
+        self.settings.template.method = method;
+        self
+    }
+
+    /// Adds a field to all requests. One that may not be sent fails [`start`](Self::start).
+    pub fn field(mut self, name: &str, value: &[u8]) -> Self {
+        if let Err(misuse) = self.settings.template.fields.push(name, value) {
+            self.misuse.get_or_insert(misuse);
+        }
+        self
+    }
+
+    /// The content of all requests. By default none.
+    pub fn content(mut self, content: impl Into<Bytes>) -> Self {
+        self.settings.template.content = content.into();
+        self
+    }
+
+    /// Configures the client of each worker: proxies, redirects, cookies, retries, name servers and the like.
+    /// Its limits and time limits are the run's, whatever is set here.
+    ///
+    /// ```
+    /// use stoop::Redirects;
+    /// use stoop_fetch::Fetch;
+    ///
+    /// let fetch = Fetch::new().client(|client| client.redirects(Redirects::none()).user_agent("survey/1.0"));
+    /// # drop(fetch);
+    /// ```
+    pub fn client(
+        mut self,
+        configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.configure = Some(Box::new(configure));
+        self
+    }
+
+    /// The TLS of all workers' clients. It is made ready while the first jobs are read, so that no job pays
+    /// for that, which it would if it were set by [`client`](Self::client).
+    #[cfg(feature = "tls")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+    pub fn tls(mut self, tls: stoop::tls::ClientTls) -> Self {
+        self.settings.tls = Some(tls);
+        self
+    }
+
+    /// The request that ends the run early, where the source has to know it before the run starts. By default
+    /// the run has one of its own.
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.settings.stop = stop;
+        self
+    }
+
+    /// Fetches all jobs of `source`, and writes the record of each to `writer` in `format`, in order of
+    /// completion. Returns once the last is written. The writer gets whole records, and is flushed after
+    /// each write, which gathers what completes within 10 ms.
+    ///
+    /// It blocks its thread, and must not be called inside a runtime of tokio; [`start`](Self::start) does not.
+    ///
+    /// # Errors
+    /// The run could not begin, or its input could not be read to the end, or its output not be written.
+    pub fn run<F: RecordFormat>(
+        self,
+        source: impl JobSource + 'static,
+        format: F,
+        writer: impl Write + Send + 'static,
+    ) -> Result<Finished, FetchError> {
+        let finished = self.start(source, format, writer)?.wait();
+        finished.check()?;
+        Ok(finished)
+    }
+
+    /// Starts the threads of a run, which goes on by itself.
+    ///
+    /// # Errors
+    /// [`FetchError::Client`] for settings with which no request can be made, [`FetchError::Start`] where
+    /// there are no threads. Nothing was fetched then.
+    pub fn start<F: RecordFormat>(
+        mut self,
+        source: impl JobSource + 'static,
+        format: F,
+        writer: impl Write + Send + 'static,
+    ) -> Result<Run, FetchError> {
+        let settings = &mut self.settings;
+        settings.workers = settings.workers.min(settings.concurrency);
+        if let Some(misuse) = self.misuse {
+            return Err(FetchError::Client(misuse.into()));
+        }
+        settings.template.request("http://localhost/").map_err(FetchError::Client)?;
+        let fetchers = Fetchers::new(settings);
+        fetchers.for_worker(settings, false).map_err(FetchError::Client)?;
+        Run::start(self.settings, fetchers, Box::new(source), format, writer)
+            .map_err(FetchError::Start)
+    }
+}

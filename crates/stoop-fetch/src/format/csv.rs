@@ -1,0 +1,76 @@
+//! Records as CSV, in the columns of the comparison of concurrent fetching.
+
+use super::{Printable, RecordFormat, timestamp::TimestampFormatter};
+use crate::record::Record;
+use crate::summary::ResultCode;
+
+/// Lines of CSV (RFC 4180) without a header: `url,code,start_time,duration,body_length`.
+///
+/// `code` is the status or the kind of error; `start_time` is in UTC by RFC 3339 with milliseconds;
+/// `duration` is in milliseconds, `body_length` in bytes. A URL may be any bytes, with its password
+/// masked.
+#[derive(Clone, Debug, Default)]
+pub struct Csv {
+    escapes_controls: bool,
+    timestamps: TimestampFormatter,
+}
+
+impl Csv {
+    /// The format as programs read it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether control characters of a URL are escaped, as a terminal needs it. Off by default.
+    #[must_use]
+    pub fn escape_controls(self, escapes_controls: bool) -> Self {
+        Self { escapes_controls, ..self }
+    }
+}
+
+impl RecordFormat for Csv {
+    fn format(&mut self, record: &Record<'_>, line: &mut Vec<u8>) {
+        let mut digits = itoa::Buffer::new();
+        let url = record.shown_url();
+        match self.escapes_controls {
+            true => {
+                let url = Printable(&String::from_utf8_lossy(&url)).to_string();
+                push_quoted(line, url.as_bytes());
+            }
+            false => push_quoted(line, &url),
+        }
+        line.push(b',');
+        match record.outcome.code {
+            ResultCode::Status(status) => line.extend_from_slice(digits.format(status).as_bytes()),
+            ResultCode::Error(kind) => line.extend_from_slice(kind.as_bytes()),
+        }
+        line.push(b',');
+        self.timestamps.push(record.start_ms, line);
+        line.push(b',');
+        line.extend_from_slice(digits.format(record.duration_ms()).as_bytes());
+        line.push(b',');
+        line.extend_from_slice(digits.format(record.outcome.body_bytes).as_bytes());
+        line.push(b'\n');
+    }
+
+    fn needs_details(&self) -> bool {
+        false
+    }
+}
+
+/// Appends a field; one with a comma, a quote or a line break is quoted, and its quotes are doubled
+/// (RFC 4180 §2).
+fn push_quoted(line: &mut Vec<u8>, field: &[u8]) {
+    if !field.iter().any(|b| matches!(b, b',' | b'"' | b'\r' | b'\n')) {
+        line.extend_from_slice(field);
+        return;
+    }
+    line.push(b'"');
+    for &byte in field {
+        if byte == b'"' {
+            line.push(b'"');
+        }
+        line.push(byte);
+    }
+    line.push(b'"');
+}

@@ -1,0 +1,59 @@
+//! Bulk fetching: a source of jobs in, exactly one record for each job out, always to the end.
+//!
+//! ```text
+//!           lanes (bounded)          one thread each            one buffer (bounded)
+//! reader ──┬─► jobs, jobs ──► dispatcher ──► slots ──┬─► bytes ──► writer
+//!          └─► jobs, jobs ──► dispatcher ──► slots ──┘
+//!                                   └── permits ──┘ the concurrency, over all workers
+//! ```
+//!
+//! A [`Fetch`] describes a run. The run reads jobs from a [`JobSource`] on a thread of its own, hands them
+//! to its workers by their origins, and fetches each within its deadline; a [`RecordFormat`] turns the
+//! [`Record`] of each into bytes, which a last thread writes to the caller's writer. Memory is bounded:
+//! nothing is read that cannot be started soon, and nothing is started while the writer is behind.
+//!
+//! ```
+//! use stoop_fetch::{Fetch, format::JsonLines, source::Lines};
+//!
+//! # fn main() -> Result<(), stoop_fetch::FetchError> {
+//! let urls = Lines::new(&b"http://127.0.0.1:1/\nnot a URL\n"[..]);
+//! let fetch = Fetch::new().concurrency(50);
+//! let finished = fetch.run(urls, JsonLines::new(), std::io::stdout())?;
+//! assert_eq!(finished.figures().total_urls, 2);
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+// What ships never prints, exits or reads the environment; crates/clippy.toml lists the ways to.
+#![cfg_attr(
+    not(test),
+    forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
+)]
+
+mod distribute;
+mod error;
+mod fetch;
+mod fetcher;
+mod lane;
+mod output;
+mod permits;
+mod record;
+mod run;
+mod run_state;
+mod settings;
+mod slots;
+mod stop;
+mod template;
+mod worker;
+
+pub mod format;
+pub mod mask;
+pub mod source;
+pub mod summary;
+pub mod target;
+
+pub use self::error::FetchError;
+pub use self::fetch::Fetch;
+pub use self::record::{Details, Outcome, Phases, Record};
+pub use self::run::{Finished, Progress, Run};
+pub use self::stop::Stop;

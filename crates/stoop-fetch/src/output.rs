@@ -1,0 +1,193 @@
+//! The buffer from which records are written: in order of completion, never torn, and never more of them in
+//! memory than a slow reader of the output justifies.
+//!
+//! Workers append to one buffer; one thread writes it. The thread waits a little between a line's
+//! arrival and the write, so that a fast run costs a hundred wake-ups a second, and not one a line.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Lines wait this long for others to share a write.
+const GATHER_TIME: Duration = Duration::from_millis(10);
+/// The writer does not wait for more lines when it has this much.
+const WRITE_AT_BYTES: usize = 128 << 10;
+/// No URL is started while this much waits: about 4,000 lines.
+const FULL_BYTES: usize = 256 << 10;
+
+/// The lines of all workers that are not written yet.
+#[derive(Debug, Default)]
+pub(crate) struct OutputBuffer {
+    state: Mutex<OutputState>,
+    /// Wakes the writer: there are lines, enough of them to write at once, or the end.
+    writer_wake: Condvar,
+    is_full: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct OutputState {
+    lines: Vec<u8>,
+    /// No lines will follow.
+    is_closed: bool,
+    /// The writer ended; lines are discarded.
+    is_discarding: bool,
+    is_writer_asleep: bool,
+}
+
+impl OutputBuffer {
+    /// Adds a whole line, or several. Never blocks: a URL in flight can always be answered.
+    pub(crate) fn append(&self, line: &[u8]) {
+        let mut state = self.lock();
+        if state.is_discarding {
+            return;
+        }
+        let before = state.lines.len();
+        state.lines.extend_from_slice(line);
+        let now = state.lines.len();
+        if now >= FULL_BYTES {
+            self.is_full.store(true, Relaxed);
+        }
+        let is_due = before < WRITE_AT_BYTES && now >= WRITE_AT_BYTES;
+        let wake = std::mem::take(&mut state.is_writer_asleep) || is_due;
+        drop(state);
+        if wake {
+            self.writer_wake.notify_one();
+        }
+    }
+
+    /// Whether so much waits to be written that no URL should start. The workers are woken when that ends.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full.load(Relaxed)
+    }
+
+    /// Closes the buffer: all lines have been added.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.writer_wake.notify_one();
+    }
+
+    /// Writes the lines that are added until the buffer is closed or a write fails. `has_room` is called
+    /// when a full buffer is not full any more.
+    pub(crate) fn write_to(&self, mut sink: impl Write, has_room: impl Fn()) -> io::Result<()> {
+        let mut lines = Vec::new();
+        let result = loop {
+            let more = self.wait_for_lines(&mut lines);
+            if self.is_full.swap(false, Relaxed) {
+                has_room();
+            }
+            if !more {
+                break Ok(());
+            }
+            if let Err(error) = sink.write_all(&lines).and_then(|()| sink.flush()) {
+                break Err(error);
+            }
+        };
+        let mut state = self.lock();
+        state.is_discarding = true;
+        state.lines = Vec::new();
+        drop(state);
+        // A full buffer that is discarded has room, too.
+        if self.is_full.swap(false, Relaxed) {
+            has_room();
+        }
+        result
+    }
+
+    /// Waits for lines, and swaps `lines` for them; false at the end.
+    fn wait_for_lines(&self, lines: &mut Vec<u8>) -> bool {
+        lines.clear();
+        lines.shrink_to(4 * FULL_BYTES);
+        let mut state = self.lock();
+        while state.lines.is_empty() && !state.is_closed {
+            state.is_writer_asleep = true;
+            state = self.writer_wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !state.is_closed && state.lines.len() < WRITE_AT_BYTES {
+            let is_gathering =
+                |state: &mut OutputState| !state.is_closed && state.lines.len() < WRITE_AT_BYTES;
+            let waited = self.writer_wake.wait_timeout_while(state, GATHER_TIME, is_gathering);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        std::mem::swap(&mut state.lines, lines);
+        !lines.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OutputState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, ErrorKind};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
+    use super::*;
+
+    fn pipe() -> (BufReader<io::PipeReader>, io::PipeWriter) {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        (BufReader::new(reader), writer)
+    }
+
+    #[test]
+    fn lines_are_written_in_order_and_soon() {
+        let output = Arc::new(OutputBuffer::default());
+        let (mut reader, sink) = pipe();
+        let writer = thread::spawn({
+            let output = Arc::clone(&output);
+            move || output.write_to(sink, || ())
+        });
+        for n in 0..3 {
+            output.append(format!("{n}\n").as_bytes());
+            let mut line = String::new();
+            reader.read_line(&mut line).expect("readable");
+            assert_eq!(line, format!("{n}\n"), "before there is more");
+        }
+        output.append(b"last\n");
+        output.close();
+        assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
+        writer.join().expect("no panic").expect("no error");
+    }
+
+    #[test]
+    fn a_slow_reader_fills_the_buffer_and_a_fast_one_empties_it() {
+        let output = Arc::new(OutputBuffer::default());
+        let (reader, sink) = pipe();
+        let rooms = Arc::new(AtomicUsize::new(0));
+        let writer = thread::spawn({
+            let (output, rooms) = (Arc::clone(&output), Arc::clone(&rooms));
+            move || {
+                output.write_to(sink, || {
+                    rooms.fetch_add(1, Relaxed);
+                })
+            }
+        });
+        let line = [b"x".repeat(1023), b"\n".to_vec()].concat();
+        let mut appended = 0;
+        // The lines that wait, that are being written, and that the pipe holds: then it stays full.
+        while !output.is_full() || appended < 3 * FULL_BYTES / line.len() {
+            output.append(&line);
+            appended += 1;
+        }
+        output.close();
+        assert_eq!(reader.lines().count(), appended);
+        writer.join().expect("no panic").expect("no error");
+        assert!(!output.is_full());
+        assert!(rooms.load(Relaxed) >= 1);
+    }
+
+    #[test]
+    fn a_reader_that_closes_the_output_ends_the_writing() {
+        let output = OutputBuffer::default();
+        let (reader, sink) = pipe();
+        drop(reader);
+        output.append(b"a\n");
+        let error = output.write_to(sink, || ()).expect_err("the reader closed it");
+        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+        output.append(&vec![b'\n'; 2 * FULL_BYTES]);
+        assert!(!output.is_full(), "discarded");
+    }
+}

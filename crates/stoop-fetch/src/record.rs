@@ -1,0 +1,173 @@
+//! The record of one job: what was asked for, when, and what came of it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use stoop::{Phase, Timings};
+
+use crate::mask;
+use crate::source::Extent;
+use crate::summary::ResultCode;
+
+/// The record of one job, as a [`RecordFormat`](crate::format::RecordFormat) is given it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Record<'a> {
+    /// The URL as the source reported it; any bytes. It may have a password: see
+    /// [`shown_url`](Self::shown_url).
+    pub url: &'a [u8],
+    /// Whether `url` is all of it.
+    pub extent: Extent,
+    /// The method of the request.
+    pub method: &'a str,
+    /// When the job was started, in milliseconds of Unix time.
+    pub start_ms: i64,
+    /// From the start to the last byte of the body, redirects included.
+    pub duration: Duration,
+    /// What came of it.
+    pub outcome: &'a Outcome,
+}
+
+impl<'a> Record<'a> {
+    /// A record, for the tests of a format: of a GET for `url` that started at `start_ms`.
+    pub fn new(url: &'a [u8], start_ms: i64, duration: Duration, outcome: &'a Outcome) -> Self {
+        Self { url, extent: Extent::Whole, method: "GET", start_ms, duration, outcome }
+    }
+
+    /// The URL with `***` in place of a password, as every format writes it.
+    pub fn shown_url(&self) -> Cow<'a, [u8]> {
+        mask::line(self.url, self.extent == Extent::Whole)
+    }
+
+    /// [`duration`](Self::duration) in whole milliseconds.
+    pub fn duration_ms(&self) -> u64 {
+        u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The current time, in milliseconds of Unix time.
+pub(crate) fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What came of one job: a response, or an error.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The status, or the kind of error.
+    pub code: ResultCode<'static>,
+    /// Bytes of the body after transfer-coding and decoding; 0 for an error.
+    pub body_bytes: u64,
+    /// Whether it is a response that came over HTTP/2.
+    pub http2: bool,
+    /// Everything else; gathered only for formats that need it.
+    pub details: Option<Box<Details>>,
+}
+
+/// The further facts about a job. Each is absent where it is not known.
+#[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Details {
+    /// The URL of the response, after redirects, without a password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_url: Option<String>,
+    /// The status of a response that ended in an error. Without an error, the code has the status.
+    #[serde(skip)]
+    pub status: Option<u16>,
+    /// The Location of a redirect that was not followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// How many redirects were followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redirects: Option<u16>,
+    /// The version of HTTP of the response: `1.0`, `1.1` or `2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http_version: Option<&'static str>,
+    /// The field Content-Type of the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// The bytes of the body before it was decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire_bytes: Option<u64>,
+    /// Where an error arose: the name of a [`Phase`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_phase: Option<&'static str>,
+    /// An error as text, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The address that the response came from, or with which the request failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_ip: Option<IpAddr>,
+    /// The port of that address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remote_port: Option<u16>,
+    /// How long each phase took.
+    #[serde(flatten)]
+    pub phases: Phases,
+}
+
+/// The durations of the phases, in microseconds; absent if a phase did not take place.
+#[derive(Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Phases {
+    /// Waiting for a connection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_queue_us: Option<u64>,
+    /// Name lookup.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_dns_us: Option<u64>,
+    /// Connecting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_connect_us: Option<u64>,
+    /// The handshake of TLS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_tls_us: Option<u64>,
+    /// From the request to the head of the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_wait_us: Option<u64>,
+    /// From there to the last byte of the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_recv_us: Option<u64>,
+}
+
+impl Phases {
+    /// The phases up to the head of a response.
+    pub(crate) fn until_head(timings: &Timings) -> Self {
+        Self {
+            t_queue_us: timings.queue().map(micros),
+            t_dns_us: timings.dns().map(micros),
+            t_connect_us: timings.connect().map(micros),
+            t_tls_us: timings.tls().map(micros),
+            t_wait_us: timings.wait().map(micros),
+            t_recv_us: None,
+        }
+    }
+}
+
+pub(crate) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Outcome {
+    /// An outcome of which only the code is known.
+    pub fn new(code: ResultCode<'static>) -> Self {
+        Self { code, body_bytes: 0, http2: false, details: None }
+    }
+
+    /// An error, by its kind alone.
+    pub(crate) fn error(kind: &'static str) -> Self {
+        Self::new(ResultCode::Error(kind))
+    }
+
+    /// An error that did not come from the client, with its phase and its text.
+    pub(crate) fn local_error(kind: &'static str, phase: Phase, text: &str) -> Self {
+        let details = Details {
+            error_phase: Some(phase.as_str()),
+            error: Some(text.to_owned()),
+            ..Details::default()
+        };
+        Self { details: Some(Box::new(details)), ..Self::error(kind) }
+    }
+}

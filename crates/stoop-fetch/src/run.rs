@@ -1,0 +1,225 @@
+//! The threads of a run, and the handle to it.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{self, JoinHandle};
+
+use crate::distribute::distribute;
+use crate::error::FetchError;
+use crate::fetcher::Fetchers;
+use crate::format::RecordFormat;
+use crate::lane::Lane;
+use crate::run_state::{RunState, WorkerGauge};
+use crate::settings::Settings;
+use crate::source::JobSource;
+use crate::summary::{Figures, Summary};
+use crate::worker;
+
+/// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing.
+pub struct Run {
+    state: Arc<RunState>,
+    workers: Vec<JoinHandle<Summary>>,
+    writer: JoinHandle<io::Result<()>>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Jobs that were read from the source.
+    pub read: u64,
+    /// Bytes of the input that were read, if the source counts them.
+    pub read_bytes: u64,
+    /// Jobs that have their records.
+    pub done: u64,
+    /// Those among them that came to an error.
+    pub errors: u64,
+    /// Jobs that were started and have no record yet.
+    pub in_flight: u64,
+}
+
+/// A run whose threads have all ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Finished {
+    /// The counters of all records.
+    pub summary: Summary,
+    /// Whether all records that the summary counts were written.
+    pub written: io::Result<()>,
+    /// Whether the input was read to its end, or to that of the run.
+    pub read: io::Result<()>,
+    /// Whether all workers could begin.
+    pub started: io::Result<()>,
+    /// Jobs that were cut off because the client missed their deadline, which is a defect of its own.
+    pub overdue: u64,
+}
+
+impl Finished {
+    /// The figures of the summary.
+    pub fn figures(&self) -> Figures<'_> {
+        self.summary.figures()
+    }
+
+    /// The first thing that went wrong with the run itself.
+    ///
+    /// # Errors
+    /// All kinds of [`FetchError`] but [`FetchError::Client`].
+    pub fn check(&self) -> Result<(), FetchError> {
+        let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+        let check = |result: &io::Result<()>, kind: fn(io::Error) -> FetchError| match result {
+            Ok(()) => Ok(()),
+            Err(error) => Err(kind(copy(error))),
+        };
+        check(&self.started, FetchError::Start)?;
+        check(&self.written, FetchError::Write)?;
+        check(&self.read, FetchError::Read)
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run").field("progress", &self.progress()).finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// Starts the threads of reader, workers and writer.
+    ///
+    /// # Errors
+    /// A thread could not be started. Those that could end at once.
+    pub(crate) fn start<F: RecordFormat>(
+        settings: Settings,
+        fetchers: Fetchers,
+        source: Box<dyn JobSource>,
+        format: F,
+        writer: impl Write + Send + 'static,
+    ) -> io::Result<Self> {
+        let state = Arc::new(RunState::new(settings, fetchers));
+        // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.
+        spawn(&state, "stoop-tls", |run| run.fetchers.warm_up())?;
+        let writer = spawn(&state, "stoop-write", move |run| run_writer(run, writer))?;
+        let workers = (0..state.settings.workers).map(|index| {
+            let format = format.clone();
+            spawn(&state, "stoop-worker", move |run| run_worker(run, index, format))
+        });
+        let workers: io::Result<Vec<_>> = workers.collect();
+        let started = workers.and_then(|workers| {
+            // Never joined: it may be blocked in a read, in spite of all precautions.
+            spawn(&state, "stoop-read", move |run| run_reader(run, source))?;
+            Ok(workers)
+        });
+        match started {
+            Ok(workers) => Ok(Self { state, workers, writer }),
+            Err(error) => {
+                state.stop();
+                state.lanes.iter().for_each(Lane::close);
+                state.output.close();
+                Err(error)
+            }
+        }
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        let sum = |count: fn(&WorkerGauge) -> u64| self.state.gauges.iter().map(count).sum::<u64>();
+        Progress {
+            read: self.state.input.urls.load(Relaxed),
+            read_bytes: self.state.input.bytes.load(Relaxed),
+            done: sum(|gauge| gauge.done.load(Relaxed)),
+            errors: sum(|gauge| gauge.errors.load(Relaxed)),
+            in_flight: sum(|gauge| gauge.in_flight.load(Relaxed).max(0).unsigned_abs() as u64),
+        }
+    }
+
+    /// Ends the run early: jobs that were read and are unfinished get records of the kind `cancelled`, and the
+    /// run finishes soon.
+    pub fn stop(&self) {
+        self.state.stop();
+    }
+
+    /// Whether the run was told to end early.
+    pub fn is_stopping(&self) -> bool {
+        self.state.is_stopping()
+    }
+
+    /// Waits until the last record is written; one waiter is woken.
+    pub async fn finished(&self) {
+        self.state.written.notified().await;
+    }
+
+    /// Waits for the end, blocking the thread.
+    pub fn wait(self) -> Finished {
+        let mut summary = Summary::default();
+        for worker in self.workers {
+            if let Ok(part) = worker.join() {
+                summary.merge(&part);
+            }
+        }
+        let written = self.writer.join();
+        let state = self.state;
+        Finished {
+            summary,
+            written: written.unwrap_or_else(|_| Err(io::Error::other("the writer failed"))),
+            read: state.take_input_error().map_or(Ok(()), Err),
+            started: state.take_worker_error().map_or(Ok(()), Err),
+            overdue: state.overdue.load(Relaxed),
+        }
+    }
+}
+
+/// Starts a thread of the run.
+fn spawn<T: Send + 'static>(
+    run: &Arc<RunState>,
+    name: &str,
+    work: impl FnOnce(&Arc<RunState>) -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let run = Arc::clone(run);
+    thread::Builder::new().name(name.to_owned()).spawn(move || work(&run))
+}
+
+/// The thread of the reader.
+fn run_reader(run: &RunState, mut source: Box<dyn JobSource>) {
+    /// Closes the lanes however the reader ends, so that the workers come to an end without it.
+    struct CloseLanes<'a>(&'a [Lane]);
+    impl Drop for CloseLanes<'_> {
+        fn drop(&mut self) {
+            self.0.iter().for_each(Lane::close);
+        }
+    }
+    let _close_lanes = CloseLanes(&run.lanes);
+    let warm_up = || run.fetchers.warm_up();
+    let limit = run.settings.limit;
+    if let Err(error) =
+        distribute(source.as_mut(), limit, &run.lanes, &run.input, &run.stop, warm_up)
+    {
+        run.set_input_error(error);
+    }
+}
+
+/// The thread of worker `index`.
+fn run_worker<F: RecordFormat>(run: &Arc<RunState>, index: usize, format: F) -> Summary {
+    /// Notes the end of the worker however it comes.
+    struct NoteEnd<'a>(&'a RunState, usize);
+    impl Drop for NoteEnd<'_> {
+        fn drop(&mut self) {
+            self.0.worker_ended(self.1);
+        }
+    }
+    let _note_end = NoteEnd(run, index);
+    worker::work(run, index, format).unwrap_or_else(|error| {
+        run.worker_failed(error);
+        Summary::default()
+    })
+}
+
+/// The thread of the writer.
+fn run_writer(run: &RunState, writer: impl Write) -> io::Result<()> {
+    let written = run.output.write_to(writer, || run.wake_workers());
+    if written.is_err() {
+        run.stop();
+    }
+    run.written.notify_one();
+    written
+}

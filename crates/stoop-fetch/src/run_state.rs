@@ -1,0 +1,112 @@
+//! The state of a run that its threads share: the settings, what moves between the threads, their counters,
+//! and what failed. [`run`](crate::run) starts and joins the threads.
+
+use std::io;
+use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::distribute::InputGauge;
+use crate::fetcher::Fetchers;
+use crate::lane::Lane;
+use crate::output::OutputBuffer;
+use crate::permits::Permits;
+use crate::settings::Settings;
+use crate::stop::Stop;
+
+/// The state that the reader, the workers, the writer and the main thread of a run share.
+pub(crate) struct RunState {
+    pub(crate) settings: Settings,
+    pub(crate) fetchers: Fetchers,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) permits: Permits,
+    pub(crate) output: OutputBuffer,
+    pub(crate) input: InputGauge,
+    pub(crate) gauges: Vec<WorkerGauge>,
+    /// URLs the client held beyond their deadline.
+    pub(crate) overdue: AtomicU64,
+    /// The request to end before the input does.
+    pub(crate) stop: Stop,
+    /// The writer has written the last line, or failed.
+    pub(crate) written: Notify,
+    input_error: Mutex<Option<io::Error>>,
+    worker_error: Mutex<Option<io::Error>>,
+    workers_left: AtomicUsize,
+}
+
+/// The progress of one worker. Written by that worker alone; a line of cache to itself.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct WorkerGauge {
+    pub(crate) done: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) in_flight: AtomicIsize,
+}
+
+impl RunState {
+    /// The state of a run that has not begun.
+    pub(crate) fn new(settings: Settings, fetchers: Fetchers) -> Self {
+        let workers = settings.workers;
+        Self {
+            lanes: (0..workers).map(|_| Lane::default()).collect(),
+            permits: Permits::new(settings.concurrency, workers),
+            output: OutputBuffer::default(),
+            input: InputGauge::default(),
+            gauges: (0..workers).map(|_| WorkerGauge::default()).collect(),
+            overdue: AtomicU64::new(0),
+            stop: settings.stop.clone(),
+            written: Notify::new(),
+            input_error: Mutex::new(None),
+            worker_error: Mutex::new(None),
+            workers_left: AtomicUsize::new(workers),
+            fetchers,
+            settings,
+        }
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.is_requested()
+    }
+
+    /// Ends the run: unfinished jobs are answered as cancelled.
+    pub(crate) fn stop(&self) {
+        self.stop.request();
+        self.wake_workers();
+    }
+
+    /// Wakes all workers.
+    pub(crate) fn wake_workers(&self) {
+        self.lanes.iter().for_each(Lane::wake_worker);
+    }
+
+    /// Keeps the error that ended the input.
+    pub(crate) fn set_input_error(&self, error: io::Error) {
+        *self.input_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// The error that ended the input, if one did.
+    pub(crate) fn take_input_error(&self) -> Option<io::Error> {
+        self.input_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Ends the run because a worker could not begin. The first such error is kept.
+    pub(crate) fn worker_failed(&self, error: io::Error) {
+        self.worker_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop();
+    }
+
+    /// The error of a worker that could not begin, if one could not.
+    pub(crate) fn take_worker_error(&self) -> Option<io::Error> {
+        self.worker_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Notes that worker `index` has ended, however it did: neither the reader nor the writer may wait
+    /// for it.
+    pub(crate) fn worker_ended(&self, index: usize) {
+        self.lanes[index].close();
+        if self.workers_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.output.close();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The settings of a run, and their defaults.
+
+use std::fmt::{self, Formatter};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use stoop::ClientBuilder;
+
+use crate::stop::Stop;
+use crate::template::Template;
+
+/// A home connection and one name server can take this many.
+const CONCURRENCY: usize = 100;
+/// The deadline of the comparison of concurrent fetching.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// More than nearly every page has, and a limit for endless bodies.
+const BODY_BYTES_MAX: u64 = 64 << 20;
+/// Enough for the next page of a host that was just visited.
+const IDLE_CONNECTIONS_MAX: usize = 32;
+
+/// Configures the client of a worker.
+pub(crate) type ConfigureClient = dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync;
+
+/// The settings of a run.
+pub(crate) struct Settings {
+    pub(crate) concurrency: usize,
+    pub(crate) workers: usize,
+    pub(crate) timeout: Duration,
+    pub(crate) setup_timeout: Option<Duration>,
+    pub(crate) body_bytes_max: Option<u64>,
+    pub(crate) idle_max: usize,
+    pub(crate) limit: Option<u64>,
+    pub(crate) template: Template,
+    pub(crate) configure: Option<Box<ConfigureClient>>,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<stoop::tls::ClientTls>,
+    pub(crate) stop: Stop,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            concurrency: CONCURRENCY,
+            workers: available_parallelism().map_or(1, Into::into),
+            timeout: TIMEOUT,
+            setup_timeout: None,
+            body_bytes_max: Some(BODY_BYTES_MAX),
+            idle_max: IDLE_CONNECTIONS_MAX,
+            limit: None,
+            template: Template::default(),
+            configure: None,
+            #[cfg(feature = "tls")]
+            tls: None,
+            stop: Stop::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("concurrency", &self.concurrency)
+            .field("workers", &self.workers)
+            .field("timeout", &self.timeout)
+            .field("method", &self.template.method)
+            .finish_non_exhaustive()
+    }
+}
