@@ -36,7 +36,7 @@ pub struct Socket<S> {
     /// The other end of the socket.
     peer: PeerAddress,
     /// The peer that a proxy in between has told of.
-    named_peer: Option<PeerAddress>,
+    named_peer: Option<Box<PeerAddress>>,
 }
 
 impl Tcp {
@@ -91,7 +91,7 @@ impl Unix {
 impl<S: Readiness> Socket<S> {
     /// Names another peer: the one that a proxy in between has told of.
     pub fn set_peer(&mut self, peer: PeerAddress) {
-        self.named_peer = Some(peer);
+        self.named_peer = Some(Box::new(peer));
     }
 
     /// Moves the socket to the runtime this is called on; what was received stays.
@@ -263,6 +263,6 @@ impl<S: Readiness> Transport for Socket<S> {
     }
 
     fn peer(&self) -> PeerAddress {
-        self.named_peer.unwrap_or(self.peer)
+        self.named_peer.as_deref().copied().unwrap_or(self.peer)
     }
 }

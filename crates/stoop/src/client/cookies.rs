@@ -2,6 +2,7 @@
 
 mod netscape;
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -115,11 +116,14 @@ impl CookieJar {
         }
     }
 
-    /// The value of the Cookie field for a URL.
+    /// The value of the Cookie field for a URL: cookies with longer paths come first (RFC 6265 §5.4, step 2). Those
+    /// of one length are in the order of their names, because the jar knows no times of creation.
     pub(super) fn field(&self, url: &Url) -> Option<String> {
         let store = self.store();
+        let mut cookies = store.matches(url);
+        cookies.sort_unstable_by_key(|cookie| (Reverse(cookie.path.as_ref().len()), cookie.name()));
         let mut field = String::new();
-        for (name, value) in store.get_request_values(url) {
+        for (name, value) in cookies.iter().map(|cookie| cookie.name_value()) {
             if field.len() + name.len() + value.len() > FIELD_BYTES_MAX {
                 continue;
             }

@@ -54,3 +54,13 @@ async fn a_redirect_sets_cookies_and_gets_those_of_where_it_leads() {
     let request = client.get("http://a.test/go?http://b.test/").header("cookie", "own=1");
     assert_eq!(request.await.unwrap().text().await.unwrap(), "b=2");
 }
+
+#[test]
+fn cookies_with_longer_paths_come_first() {
+    let jar = CookieJar::new();
+    for cookie in ["b=2; Path=/", "id=root; Path=/", "id=app; Path=/app", "a=1; Path=/"] {
+        jar.add(cookie, "http://a.test/app/x").expect("a cookie");
+    }
+    let field = jar.get("http://a.test/app/y").expect("a URL");
+    assert_eq!(field.as_deref(), Some("id=app; a=1; b=2; id=root"));
+}
