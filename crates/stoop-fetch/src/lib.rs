@@ -7,10 +7,11 @@
 //!                                   └── permits ──┘ the concurrency, over all workers
 //! ```
 //!
-//! A [`Fetch`] describes a run. The run reads jobs from a [`JobSource`] on a thread of its own, hands them
-//! to its workers by their origins, and fetches each within its deadline; a [`RecordFormat`] turns the
-//! [`Record`] of each into bytes, which a last thread writes to the caller's writer. Memory is bounded:
-//! nothing is read that cannot be started soon, and nothing is started while the writer is behind.
+//! A [`Fetch`] describes a run. The run reads jobs from a [`JobSource`](source::JobSource) on a thread of its own,
+//! hands them to its workers by their origins, and fetches each within its deadline; a
+//! [`RecordFormat`](format::RecordFormat) turns the [`Record`] of each into bytes, which a last thread writes to the
+//! caller's writer. Memory is bounded: nothing is read that cannot be started soon, and nothing is started while
+//! the writer is behind.
 //!
 //! ```
 //! use stoop_fetch::{Fetch, format::JsonLines, source::Lines};
