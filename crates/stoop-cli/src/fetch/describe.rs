@@ -1,4 +1,4 @@
-//! The library's description of a run, of a plan.
+//! Translates a plan into the library's description of a run.
 
 use stoop::{ClientBuilder, Redirects, Retries};
 use stoop_fetch::{Fetch, Stop};
@@ -48,7 +48,7 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     Ok(fetch.client(move |client| configure(&plan, client)))
 }
 
-/// Has the client of a worker do what the plan asks for.
+/// Configures the client of a worker as the plan says.
 fn configure(plan: &FetchPlan, client: ClientBuilder) -> ClientBuilder {
     let redirects = match u16::try_from(plan.max_redirects) {
         Ok(0) => Redirects::none(),

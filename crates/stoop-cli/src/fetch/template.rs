@@ -61,7 +61,7 @@ impl Template {
         Header::names(&self.headers, name)
     }
 
-    /// Has every request of a run be so.
+    /// Gives every request of a run this method, these fields and this content.
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
         let fetch = fetch.method(self.method.clone()).content(self.content.clone());
         self.headers.iter().fold(fetch, |fetch, header| match header {

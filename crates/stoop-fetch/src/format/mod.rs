@@ -12,13 +12,14 @@ pub use self::json_lines::JsonLines;
 pub use self::printable::Printable;
 use crate::record::Record;
 
-/// Turns records into the bytes that are written for them. Each worker thread formats with a clone of its own.
+/// Turns records into the bytes that are written for them. Each worker thread formats with a clone of its own. It
+/// must not panic: the record would be lost.
 pub trait RecordFormat: Clone + Send + 'static {
     /// Appends the bytes of `record`, with their end, to `into`.
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>);
 
-    /// Whether the format uses [`Outcome::details`](crate::Outcome::details). They cost some 5 % of a small
-    /// request, so they are gathered only where they are used.
+    /// Whether the format uses [`Outcome::details`](crate::Outcome::details), which are gathered only if it does.
+    /// By default it does.
     fn needs_details(&self) -> bool {
         true
     }
