@@ -1,9 +1,9 @@
 //! Autobahn's test suite against `examples/echo`: how either end of a WebSocket must treat what its peer may send.
 //!
 //! The suite is the peer in both roles, and judges what comes back. Its cases on size (9) and compression (12, 13) are most of
-//! its time: some minutes for each part.
+//! its time: some minutes for each part, so both are run at once.
 
-use super::parts::{Choice, each_part};
+use super::parts::{Choice, PartOrder, each_part};
 use super::report::{Case, CaseResult};
 use super::verdict::{CaseCount, judge};
 use crate::command::Command;
@@ -46,7 +46,7 @@ fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));
-    each_part("autobahn", choice, parts, |option, _| {
+    each_part("autobahn", choice, PartOrder::AtOnce, parts, |option, _| {
         let folder = workspace::root().join(format!("target/tools/autobahn{option}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder)

@@ -1,6 +1,6 @@
 //! h2spec against `examples/hello`: how an HTTP/2 server must treat what clients may send.
 
-use super::parts::{Choice, build, each_part};
+use super::parts::{Choice, PartOrder, build, each_part};
 use super::report::{Case, cases};
 use super::verdict::{CaseCount, KnownFault, judge};
 use crate::command::Command;
@@ -68,6 +68,7 @@ fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     each_part(
         "h2spec",
         choice,
+        PartOrder::InTurn,
         SETUPS.iter().map(|setup| (setup.option, setup)),
         |setup, certificate| {
             let command = Command::new(&h2spec).args(["--strict", "--timeout", CASE_SECONDS]);

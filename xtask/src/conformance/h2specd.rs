@@ -4,7 +4,7 @@
 //! [`on_demand`](super::on_demand)), and judges what it sees on the connection.
 
 use super::on_demand::CommandOnDemand;
-use super::parts::{Choice, build, each_part};
+use super::parts::{Choice, PartOrder, build, each_part};
 use super::report::{Case, CaseResult};
 use super::verdict::{CaseCount, judge};
 use crate::command::Command;
@@ -40,7 +40,7 @@ fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));
-    each_part("h2specd", choice, parts, |option, certificate| {
+    each_part("h2specd", choice, PartOrder::InTurn, parts, |option, certificate| {
         let [chain, key] = certificate.files();
         // A listener that never accepts, so that the command does not end when it has its response.
         let silent = TcpListener::bind("127.0.0.1:0")

@@ -5,6 +5,7 @@ use crate::test::secure::Certificate;
 use crate::test::step::StepOutcome;
 use crate::workspace;
 use std::path::PathBuf;
+use std::thread;
 
 /// The folder of the Go module that pins h2spec, h2specd and all that they depend on.
 const MODULE: &str = "xtask/h2spec";
@@ -28,13 +29,23 @@ pub(super) fn build(name: &str) -> Result<PathBuf, StepOutcome> {
     Ok(program)
 }
 
+/// How the parts of a suite are run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartOrder {
+    /// One after the other: they use the same files or ports.
+    InTurn,
+    /// All at once: each takes minutes, and a core of its own.
+    AtOnce,
+}
+
 /// Runs each chosen part of a suite, with a certificate for those that need one. The outcome joins
 /// what `run` returned for each, or is the first failure.
-pub(super) fn each_part<P>(
+pub(super) fn each_part<P: Send>(
     suite: &str,
     choice: &Choice,
+    order: PartOrder,
     parts: impl Iterator<Item = (&'static str, P)>,
-    run: impl Fn(P, &Certificate) -> Result<String, String>,
+    run: impl Fn(P, &Certificate) -> Result<String, String> + Sync,
 ) -> Result<StepOutcome, StepOutcome> {
     let failed = |option: &str, why: String| {
         println!("{suite} {option}: {why}");
@@ -44,17 +55,30 @@ pub(super) fn each_part<P>(
         StepOutcome::Failed { why: format!("{option}: {why}"), repeat }
     };
     let certificate = Certificate::make().map_err(|why| failed("--tls", why))?;
-    let (mut notes, mut first) = (Vec::new(), None);
-    for (option, part) in parts {
-        if !choice.options.is_empty() && !choice.options.iter().any(|chosen| chosen == option) {
-            continue;
+    let run = |option: &'static str, part| match run(part, &certificate) {
+        Ok(note) => {
+            println!("{suite} {option}: {note}");
+            Ok(format!("{option}: {note}"))
         }
-        match run(part, &certificate) {
-            Ok(note) => {
-                println!("{suite} {option}: {note}");
-                notes.push(format!("{option}: {note}"));
-            }
-            Err(why) => first = first.or(Some(failed(option, why))),
+        Err(why) => Err((option, why)),
+    };
+    let is_chosen = |option: &&str| {
+        choice.options.is_empty() || choice.options.iter().any(|chosen| chosen == option)
+    };
+    let chosen = parts.filter(|(option, _)| is_chosen(option));
+    let ran: Vec<_> = match order {
+        PartOrder::InTurn => chosen.map(|(option, part)| run(option, part)).collect(),
+        PartOrder::AtOnce => thread::scope(|scope| {
+            let started: Vec<_> =
+                chosen.map(|(option, part)| scope.spawn(move || run(option, part))).collect();
+            started.into_iter().map(|part| part.join().expect("a part panicked")).collect()
+        }),
+    };
+    let (mut notes, mut first) = (Vec::new(), None);
+    for part in ran {
+        match part {
+            Ok(note) => notes.push(note),
+            Err((option, why)) => first = first.or(Some(failed(option, why))),
         }
     }
     Ok(first.unwrap_or_else(|| StepOutcome::Passed(notes.join("; "))))

@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::net::{SocketAddrV4, TcpListener};
+use std::net::{Shutdown, SocketAddrV4, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
 use std::thread::{self, JoinHandle};
 
 use hyper::body::Incoming;
@@ -10,6 +11,7 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use socket2::SockRef;
 use stoop::{Body, ServerTls};
 use stoop_io::{AnyTransport, Stream, Tcp};
 use stoop_proto::Fields;
@@ -46,14 +48,26 @@ impl Drop for HyperServer {
     }
 }
 
+/// Ends a connection when it is dropped. Closing alone does not while a program that another test starts has inherited
+/// the descriptor, which it has until it calls `exec`.
+struct SocketEnd(OwnedFd);
+
+impl Drop for SocketEnd {
+    fn drop(&mut self) {
+        let _ = SockRef::from(&self.0).shutdown(Shutdown::Both);
+    }
+}
+
 async fn serve(listener: TcpListener, tls: Option<ServerTls>) {
     let listener = tokio::net::TcpListener::from_std(listener).unwrap();
     loop {
         let (stream, from) = listener.accept().await.unwrap();
         stream.set_nodelay(true).unwrap();
+        let end = SocketEnd(stream.as_fd().try_clone_to_owned().unwrap());
         let tcp = Tcp::new(stream, from);
         let tls = tls.clone();
         tokio::spawn(async move {
+            let _end = end;
             let mut io: AnyTransport = match tls {
                 Some(tls) => tls.accept(tcp).unwrap().into(),
                 None => tcp.into(),

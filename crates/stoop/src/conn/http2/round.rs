@@ -114,15 +114,20 @@ impl<R: DriverRole> StreamDriver<R> {
             }
             // Neither side of HTTP/2 half-closes: the peer waits for nothing that is not sent yet.
             Poll::Ready(Ok(FillResult::End)) => {
-                self.read_rest();
-                self.at_end = true;
-                self.machine.receive_end();
+                self.receive_end();
                 Some(Round::Again)
             }
             Poll::Ready(Ok(FillResult::Full)) => Some(self.fail(TransportFailure::Overflow)),
             Poll::Ready(Err(error)) => Some(self.fail(TransportFailure::Read(error))),
             Poll::Pending => None,
         }
+    }
+
+    /// The peer has ended the connection, and nothing more comes.
+    pub(crate) fn receive_end(&mut self) {
+        self.read_rest();
+        self.at_end = true;
+        self.machine.receive_end();
     }
 
     fn fail(&mut self, failure: TransportFailure) -> Round {

@@ -23,34 +23,39 @@ impl ClientDriver {
         }
         match self.fill(cx) {
             Some(Round::End) => return Some(Round::End),
-            None if self.has_come_unnoticed() => match self.fill(cx) {
-                Some(Round::End) => return Some(Round::End),
-                None if self.wire.io.received().is_empty() => return Some(self.wait(cx)),
-                _ => {}
+            None => match self.look_beyond_the_event_loop() {
+                Liveness::Quiet => {}
+                // Nothing precedes the end: there is nothing to wait for.
+                Liveness::Dead => self.receive_end(),
+                Liveness::Readable => match self.fill(cx) {
+                    Some(Round::End) => return Some(Round::End),
+                    None if self.wire.io.received().is_empty() => return Some(self.wait(cx)),
+                    _ => {}
+                },
             },
             _ => {}
         }
         None
     }
 
-    /// Whether the kernel has input that the event loop does not know of yet, because the thread was busy:
-    /// it may be the end of the connection.
-    fn has_come_unnoticed(&mut self) -> bool {
+    /// What the kernel has that the event loop does not know of yet, because the thread was busy: input, which may
+    /// be more than the end of the connection, or that end alone.
+    fn look_beyond_the_event_loop(&mut self) -> Liveness {
         let Self { role, wire, now, .. } = self;
         if let Some(expects) = role.liveness.expects_input(*now) {
-            return expects;
+            return if expects { Liveness::Readable } else { Liveness::Quiet };
         }
         let is_worth_it = !role.liveness.is_trusted(*now)
             && wire.io.has_kernel()
             && wire.io.received().is_empty();
         if !is_worth_it || role.shared.state().submitted.is_empty() {
-            return false;
+            return Liveness::Quiet;
         }
-        let has_come = wire.io.liveness(LivenessCheck::Kernel) != Liveness::Quiet;
-        if has_come {
+        let found = wire.io.liveness(LivenessCheck::Kernel);
+        if found == Liveness::Readable {
             role.liveness.expect_input(*now);
         }
-        has_come
+        found
     }
 
     /// Waits for a wake-up, or the nearest deadline.
