@@ -116,6 +116,7 @@ fn plan(
     plan.cores = plan.cores.min(concurrency);
     plan.concurrency = concurrency;
     plan.is_concurrency_given = true;
+    plan.politeness = None;
     plan.timeout = timeout;
     plan.dns = vec![internet.dns_addr()];
     plan.ca = Some(CaCertificates::Pem(internet.ca_pem().to_owned()));

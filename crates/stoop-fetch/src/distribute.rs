@@ -5,9 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::lane::{Batch, Closed, Lane};
+use crate::politeness::HostGroup;
+use crate::schedule::host_key;
 use crate::source::{Extent, Job, JobSource};
 use crate::stop::Stop;
-use crate::target::{is_plain, worker_of};
+use crate::target::{is_plain, worker_of, worker_of_key};
 
 /// The progress of the reader, for the display.
 #[derive(Debug, Default)]
@@ -21,7 +23,7 @@ pub(crate) struct InputGauge {
 /// Reads the whole source, and pushes each job into the lane of its worker. Returns at the end of the
 /// source, after `limit` jobs, or when the run ends: then the jobs read so far have been pushed too, to be
 /// answered. `before_tls` is called, and may take long, before jobs that need TLS are pushed: the clock of a
-/// job starts after that.
+/// job starts after that. With a `group`, all jobs of a host go to one worker, and not only those of an origin.
 ///
 /// # Errors
 /// The source's own.
@@ -31,9 +33,11 @@ pub(crate) fn distribute(
     lanes: &[Lane],
     gauge: &InputGauge,
     stop: &Stop,
+    group: Option<HostGroup>,
     before_tls: impl Fn(),
 ) -> io::Result<()> {
     let mut staged: Vec<Batch> = lanes.iter().map(|_| Batch::default()).collect();
+    let mut key = Vec::new();
     let mut urls_left = limit.unwrap_or(u64::MAX);
     loop {
         let mut urls_read = 0;
@@ -45,7 +49,14 @@ pub(crate) fn distribute(
             urls_left -= 1;
             urls_read += 1;
             is_all_plain &= is_plain(job.url);
-            staged[worker_of(job.url, lanes.len())].push(job.url, job.extent);
+            key.clear();
+            let worker = match group {
+                Some(group) if host_key(job.url, group, &mut key) => {
+                    worker_of_key(&key, lanes.len())
+                }
+                _ => worker_of(job.url, lanes.len()),
+            };
+            staged[worker].push(job.url, job.extent);
             ControlFlow::Continue(())
         };
         let more = if stop.is_requested() { Ok(false) } else { source.read(&mut take) };
@@ -109,7 +120,8 @@ mod tests {
         let lanes = [Lane::default()];
         let gauge = InputGauge::default();
         let mut source = Lines::new(&b"#\n\na\n#\nb\nc\n"[..]);
-        distribute(&mut source, Some(2), &lanes, &gauge, &Stop::new(), || ()).expect("no error");
+        distribute(&mut source, Some(2), &lanes, &gauge, &Stop::new(), None, || ())
+            .expect("no error");
         assert_eq!(drain(&lanes[0]), ["a", "b"]);
         assert_eq!(gauge.urls.load(Relaxed), 2);
     }
@@ -125,7 +137,7 @@ mod tests {
         let lanes = [Lane::default()];
         let mut source = Lines::new(b"a\nb\nunfinished".chain(Fails));
         let gauge = InputGauge::default();
-        let error = distribute(&mut source, None, &lanes, &gauge, &Stop::new(), || ())
+        let error = distribute(&mut source, None, &lanes, &gauge, &Stop::new(), None, || ())
             .expect_err("on fire");
         assert_eq!(error.to_string(), "disk on fire");
         let last = ("unfinished".to_owned(), Extent::InputFailed);
@@ -144,7 +156,7 @@ mod tests {
         }
         stop.request();
         let gauge = InputGauge::default();
-        distribute(&mut source, None, &lanes, &gauge, &stop, || ()).expect("no error");
+        distribute(&mut source, None, &lanes, &gauge, &stop, None, || ()).expect("no error");
         assert_eq!(extents(&lanes[0]), [("unfinished".to_owned(), Extent::Interrupted)]);
     }
 
@@ -154,11 +166,25 @@ mod tests {
         let input: String = (0..500).map(|n| format!("http://host-{}/{n}\n", n % 50)).collect();
         let mut source = Lines::new(input.as_bytes());
         let gauge = InputGauge::default();
-        distribute(&mut source, None, &lanes, &gauge, &Stop::new(), || ()).expect("no error");
+        distribute(&mut source, None, &lanes, &gauge, &Stop::new(), None, || ()).expect("no error");
         let all: Vec<_> = lanes.iter().map(drain).collect();
         assert_eq!(all.iter().map(Vec::len).sum::<usize>(), 500);
         for lines in &all {
             assert!(!lines.is_empty());
         }
+    }
+
+    #[test]
+    fn all_ports_of_a_host_go_to_one_lane_where_hosts_count() {
+        let input: String = (0..500).map(|n| format!("http://a.example:{}/\n", 8000 + n)).collect();
+        let lanes_used = |group| {
+            let lanes: Vec<_> = (0..3).map(|_| Lane::default()).collect();
+            let mut source = Lines::new(input.as_bytes());
+            let (gauge, stop) = (InputGauge::default(), Stop::new());
+            distribute(&mut source, None, &lanes, &gauge, &stop, group, || ()).expect("no error");
+            lanes.iter().filter(|lane| !drain(lane).is_empty()).count()
+        };
+        assert_eq!(lanes_used(Some(HostGroup::Host)), 1);
+        assert_eq!(lanes_used(None), 3);
     }
 }

@@ -9,6 +9,7 @@ use stoop::{ClientBuilder, Method, Misuse};
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
+use crate::politeness::Politeness;
 use crate::run::{Finished, Run};
 use crate::settings::Settings;
 use crate::source::JobSource;
@@ -27,7 +28,7 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// A run with the defaults: plain GETs, 100 in flight at once, each within 5 s.
+    /// A run with the defaults: plain GETs, 100 in flight at once, eight for each host, each within 5 s.
     pub fn new() -> Self {
         Self::default()
     }
@@ -35,6 +36,13 @@ impl Fetch {
     /// How many jobs are in flight at once, at least 1. By default 100.
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.settings.concurrency = concurrency.max(1);
+        self
+    }
+
+    /// How much is asked of one host, and what it is given after a 429 or 503. By default eight jobs at once; none
+    /// lifts all limits, for hosts of the caller's own.
+    pub fn politeness(mut self, politeness: impl Into<Option<Politeness>>) -> Self {
+        self.settings.politeness = politeness.into();
         self
     }
 

@@ -177,6 +177,10 @@ impl Fetcher {
             code: ResultCode::Status(response.status().as_u16()),
             body_bytes,
             http2: response.version() == Version::HTTP_2,
+            retry_after: match response.status().as_u16() {
+                429 | 503 => response.retry_after(),
+                _ => None,
+            },
             details: details.map(Box::new),
         })
     }

@@ -16,6 +16,9 @@ use crate::source::Extent;
 const LINES_MAX: usize = 2048;
 const BYTES_MAX: usize = 256 << 10;
 
+/// How many popped lines a batch keeps that is pushed to and popped from in turn.
+const LINES_KEPT: usize = 32;
+
 /// A queue of lines in one buffer, first in, first out.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
@@ -26,6 +29,9 @@ pub(crate) struct Batch {
 
 impl Batch {
     pub(crate) fn push(&mut self, line: &[u8], extent: Extent) {
+        if self.popped > LINES_KEPT && 2 * self.popped > self.lines.len() {
+            self.forget_popped();
+        }
         self.text.extend_from_slice(line);
         self.lines.push((self.text.len(), extent));
     }
@@ -58,6 +64,15 @@ impl Batch {
         self.text.append(&mut other.text);
         self.lines.extend(other.lines.drain(..).map(|(end, extent)| (base + end, extent)));
         other.clear();
+    }
+
+    /// Gives the place of the popped lines to others.
+    fn forget_popped(&mut self) {
+        let text = self.popped.checked_sub(1).map_or(0, |last| self.lines[last].0);
+        self.text.drain(..text);
+        self.lines.drain(..self.popped);
+        self.lines.iter_mut().for_each(|(end, _)| *end -= text);
+        self.popped = 0;
     }
 
     /// Forgets all lines, and memory that only an unusual batch needed.
@@ -229,6 +244,20 @@ mod tests {
         first.pop();
         first.append(&mut batch(&["c"]));
         assert_eq!(lines(&mut first), ["b", "c"]);
+    }
+
+    #[test]
+    fn a_batch_that_never_runs_empty_keeps_its_size() {
+        let mut queue = batch(&["first"]);
+        for n in 0..10_000 {
+            queue.push(format!("line {n:04}").as_bytes(), Extent::Whole);
+            let expected = n.max(1) - 1;
+            let popped = queue.pop().map(|(line, _)| line.to_vec());
+            let line = if n == 0 { "first".to_owned() } else { format!("line {expected:04}") };
+            assert_eq!(popped, Some(line.into_bytes()));
+        }
+        assert!(queue.text.capacity() < 4096 && queue.lines.capacity() < 256, "{queue:?}");
+        assert_eq!(lines(&mut queue), ["line 9999"]);
     }
 
     #[test]

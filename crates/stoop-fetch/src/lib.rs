@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!           lanes (bounded)          one thread each            one buffer (bounded)
-//! reader ──┬─► jobs, jobs ──► dispatcher ──► slots ──┬─► bytes ──► writer
-//!          └─► jobs, jobs ──► dispatcher ──► slots ──┘
-//!                                   └── permits ──┘ the concurrency, over all workers
+//! reader ──┬─► jobs, jobs ──► schedule ──► slots ──┬─► bytes ──► writer
+//!          └─► jobs, jobs ──► schedule ──► slots ──┘
+//!                                 └── permits ──┘ the concurrency, over all workers
 //! ```
 //!
 //! A [`Fetch`] describes a run. The run reads jobs from a [`JobSource`](source::JobSource) on a thread of its own,
-//! hands them to its workers by their origins, and fetches each within its deadline; a
+//! hands them to its workers by their hosts, starts each when its host bears it ([`Politeness`]), and fetches it within
+//! its deadline; a
 //! [`RecordFormat`](format::RecordFormat) turns the [`Record`] of each into bytes, which a last thread writes to the
 //! caller's writer. Memory is bounded: nothing is read that cannot be started soon, and nothing is started while
 //! the writer is behind.
@@ -38,9 +39,11 @@ mod fetcher;
 mod lane;
 mod output;
 mod permits;
+mod politeness;
 mod record;
 mod run;
 mod run_state;
+mod schedule;
 mod settings;
 mod slots;
 mod stop;
@@ -55,6 +58,7 @@ pub mod target;
 
 pub use self::error::FetchError;
 pub use self::fetch::Fetch;
+pub use self::politeness::{HostGroup, Politeness};
 pub use self::record::{Details, Outcome, Phases, Record};
 pub use self::run::{Finished, Progress, Run};
 pub use self::stop::Stop;

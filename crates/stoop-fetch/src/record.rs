@@ -62,6 +62,8 @@ pub struct Outcome {
     pub body_bytes: u64,
     /// Whether it is a response that came over HTTP/2.
     pub http2: bool,
+    /// How long the host asks not to be asked again (Retry-After), with a status of 429 or 503.
+    pub retry_after: Option<Duration>,
     /// Everything else; gathered only for formats that need it.
     pub details: Option<Box<Details>>,
 }
@@ -153,7 +155,7 @@ pub(crate) fn micros(duration: Duration) -> u64 {
 impl Outcome {
     /// An outcome of which only the code is known.
     pub fn new(code: ResultCode<'static>) -> Self {
-        Self { code, body_bytes: 0, http2: false, details: None }
+        Self { code, body_bytes: 0, http2: false, retry_after: None, details: None }
     }
 
     /// An error, by its kind alone.
@@ -169,5 +171,10 @@ impl Outcome {
             ..Details::default()
         };
         Self { details: Some(Box::new(details)), ..Self::error(kind) }
+    }
+
+    /// A job that the end of the run cut short: in the queue, or while it waited for a response.
+    pub(crate) fn cancelled(phase: Phase) -> Self {
+        Self::local_error("cancelled", phase, "the run ended first")
     }
 }

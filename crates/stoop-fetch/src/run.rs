@@ -191,8 +191,9 @@ fn run_reader(run: &RunState, mut source: Box<dyn JobSource>) {
     let _close_lanes = CloseLanes(&run.lanes);
     let warm_up = || run.fetchers.warm_up();
     let limit = run.settings.limit;
+    let group = run.settings.politeness.as_ref().map(|politeness| politeness.group);
     if let Err(error) =
-        distribute(source.as_mut(), limit, &run.lanes, &run.input, &run.stop, warm_up)
+        distribute(source.as_mut(), limit, &run.lanes, &run.input, &run.stop, group, warm_up)
     {
         run.set_input_error(error);
     }

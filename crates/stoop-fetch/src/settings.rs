@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use stoop::ClientBuilder;
 
+use crate::politeness::Politeness;
 use crate::stop::Stop;
 use crate::template::Template;
 
@@ -24,6 +25,8 @@ pub(crate) type ConfigureClient = dyn Fn(ClientBuilder) -> ClientBuilder + Send 
 /// The settings of a run.
 pub(crate) struct Settings {
     pub(crate) concurrency: usize,
+    /// None for hosts of the caller's own.
+    pub(crate) politeness: Option<Politeness>,
     pub(crate) workers: usize,
     pub(crate) timeout: Duration,
     pub(crate) setup_timeout: Option<Duration>,
@@ -41,6 +44,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             concurrency: CONCURRENCY,
+            politeness: Some(Politeness::default()),
             workers: available_parallelism().map_or(1, Into::into),
             timeout: TIMEOUT,
             setup_timeout: None,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use crate::record::unix_ms;
+use crate::schedule::{HostId, Started};
 use crate::source::Extent;
 
 /// How much memory a slot keeps for its lines. Longer ones are rare, and a thousand slots would each
@@ -24,6 +25,8 @@ pub(crate) struct SlotTable {
 pub(crate) struct UrlSlot {
     pub(crate) line: Vec<u8>,
     pub(crate) extent: Extent,
+    /// The host that counts it.
+    pub(crate) host: Option<HostId>,
     pub(crate) start: Instant,
     /// `start` in milliseconds of Unix time.
     pub(crate) start_ms: i64,
@@ -39,6 +42,7 @@ impl SlotTable {
             self.all.push(UrlSlot {
                 line: Vec::new(),
                 extent: Extent::Whole,
+                host: None,
                 start: Instant::now(),
                 start_ms: 0,
                 is_pending: false,
@@ -64,16 +68,22 @@ impl SlotTable {
         self.all.len() - self.free.len()
     }
 
-    /// Puts a line into a slot, and starts its clock.
-    pub(crate) fn begin(&mut self, index: usize, line: &[u8], extent: Extent) {
+    /// Puts the line that `take` moves into the buffer it is given into a slot, and starts its clock. False if it
+    /// had none.
+    pub(crate) fn begin(
+        &mut self,
+        index: usize,
+        take: impl FnOnce(&mut Vec<u8>) -> Option<Started>,
+    ) -> bool {
         let slot = &mut self.all[index];
         slot.line.clear();
         slot.line.shrink_to(LINE_KEPT_BYTES);
-        slot.line.extend_from_slice(line);
-        slot.extent = extent;
+        let Some(Started { extent, host }) = take(&mut slot.line) else { return false };
+        (slot.extent, slot.host) = (extent, host);
         slot.start = Instant::now();
         slot.start_ms = unix_ms();
         slot.is_pending = true;
+        true
     }
 
     pub(crate) fn slot(&self, index: usize) -> &UrlSlot {
@@ -109,15 +119,23 @@ impl SlotTable {
 mod tests {
     use super::*;
 
+    fn begin(slots: &mut SlotTable, index: usize, line: &[u8], extent: Extent) {
+        let begun = slots.begin(index, |into| {
+            into.extend_from_slice(line);
+            Some(Started { extent, host: None })
+        });
+        assert!(begun);
+    }
+
     #[test]
     fn a_line_is_answered_once() {
         let mut slots = SlotTable::default();
         let index = slots.open();
         assert!(slots.answer(index).is_none(), "nothing began");
-        slots.begin(index, b"line", Extent::Whole);
+        begin(&mut slots, index, b"line", Extent::Whole);
         assert_eq!(slots.answer(index).map(|slot| &slot.line[..]), Some(&b"line"[..]));
         assert!(slots.answer(index).is_none());
-        slots.begin(index, b"next", Extent::Overlong);
+        begin(&mut slots, index, b"next", Extent::Overlong);
         assert!(slots.answer(index).is_some());
     }
 
@@ -125,7 +143,7 @@ mod tests {
     fn only_lines_without_an_answer_can_be_overdue() {
         let mut slots = SlotTable::default();
         let index = slots.open();
-        slots.begin(index, b"line", Extent::Whole);
+        begin(&mut slots, index, b"line", Extent::Whole);
         let limit = Duration::from_secs(60);
         let at_the_limit = slots.slot(index).start + limit;
         let later = at_the_limit + Duration::from_nanos(1);
@@ -140,8 +158,8 @@ mod tests {
         let mut slots = SlotTable::default();
         let (first, second) = (slots.open(), slots.open());
         assert_eq!((first, second, slots.open_count()), (0, 1, 2));
-        slots.begin(first, &[b'x'; 60_000], Extent::Whole);
-        slots.begin(first, b"short", Extent::Whole);
+        begin(&mut slots, first, &[b'x'; 60_000], Extent::Whole);
+        begin(&mut slots, first, b"short", Extent::Whole);
         assert!(slots.slot(first).line.capacity() <= LINE_KEPT_BYTES);
         slots.close(first);
         assert_eq!(slots.open(), first);

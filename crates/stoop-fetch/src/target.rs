@@ -64,15 +64,20 @@ pub(crate) fn is_plain(line: &[u8]) -> bool {
 }
 
 /// The index, below `workers`, of the worker that fetches `line`. Lines of one origin go to one worker, so that
-/// its connections are reused and its limits hold. The same origin in an unusual spelling may go to
-/// another worker, which costs a connection and is correct.
+/// its connections are reused. The same origin in an unusual spelling may go to another worker, which costs a
+/// connection and is correct.
 pub(crate) fn worker_of(line: &[u8], workers: usize) -> usize {
+    worker_of_key(authority(line), workers)
+}
+
+/// The index, below `workers`, of the worker that fetches the lines with this key, in whatever letters.
+pub(crate) fn worker_of_key(key: &[u8], workers: usize) -> usize {
     if workers < 2 {
         return 0;
     }
     // FNV-1a, as good as any on strings this short; its last bytes do not reach the high bits, so
     // one more multiplication spreads them.
-    let hash = authority(line).iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    let hash = key.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0000_0100_0000_01b3)
     });
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -81,7 +86,7 @@ pub(crate) fn worker_of(line: &[u8], workers: usize) -> usize {
 }
 
 /// The host and port of `line`, by a quick scan: without scheme, user information and default port.
-fn authority(line: &[u8]) -> &[u8] {
+pub(crate) fn authority(line: &[u8]) -> &[u8] {
     let rest = match line.windows(3).take(16).position(|w| w == b"://") {
         Some(at) => &line[at + 3..],
         None => line,

@@ -6,33 +6,34 @@
 //! the output's, and no message to another thread. The line that each slot fetches is kept in a table
 //! ([`SlotTable`]): when the run ends early, it says which lines still need an answer.
 
+mod answers;
+mod format_buffer;
 mod overdue;
 
 use std::cell::{Cell, RefCell};
+use std::future::pending;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stoop::Phase;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::task::{consume_budget, spawn_local};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
+use self::format_buffer::FormatBuffer;
 use crate::fetcher::Fetcher;
 use crate::format::RecordFormat;
-use crate::lane::{Batch, Lane, Refill};
-use crate::record::{Outcome, Record, unix_ms};
+use crate::lane::{Lane, Refill};
+use crate::record::Outcome;
 use crate::run_state::RunState;
-use crate::slots::{SlotTable, UrlSlot};
+use crate::schedule::Schedule;
+use crate::slots::SlotTable;
 use crate::source::Extent;
-use crate::summary::{ResultCode, Summary};
+use crate::summary::Summary;
 use crate::target::target;
-
-/// How long the end of a run waits for the reader, which usually takes a moment: only a file whose disk
-/// is gone, or another process that reads the same pipe, can hold it in a read for longer.
-const READER_END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Fetches the lines of lane `index` until the lane or the run ends.
 ///
@@ -52,8 +53,9 @@ pub(crate) fn work<F: RecordFormat>(
                 .fetchers
                 .for_worker(&run.settings, format.needs_details())
                 .map_err(io::Error::other)?,
-            waiting: RefCell::default(),
+            schedule: RefCell::new(Schedule::new(run.settings.politeness.clone())),
             is_lane_ended: Cell::new(false),
+            waits_for_permits: Cell::new(false),
             slots: RefCell::default(),
             last_overdue_check: Cell::new(Instant::now()),
             format: RefCell::new(FormatBuffer { format, bytes: Vec::with_capacity(256) }),
@@ -75,26 +77,14 @@ struct Worker<F> {
     index: usize,
     fetcher: Fetcher,
     /// Lines taken from the lane and not yet started.
-    waiting: RefCell<Batch>,
+    schedule: RefCell<Schedule>,
     is_lane_ended: Cell<bool>,
+    /// Lines could be started, if there were permits.
+    waits_for_permits: Cell<bool>,
     slots: RefCell<SlotTable>,
     last_overdue_check: Cell<Instant>,
     format: RefCell<FormatBuffer<F>>,
     summary: RefCell<Summary>,
-}
-
-/// A format, and the buffer in which it formats a record before the lock of the output is taken.
-struct FormatBuffer<F> {
-    format: F,
-    bytes: Vec<u8>,
-}
-
-impl<F: RecordFormat> FormatBuffer<F> {
-    fn format(&mut self, record: &Record<'_>) -> &[u8] {
-        self.bytes.clear();
-        self.format.format(record, &mut self.bytes);
-        &self.bytes
-    }
 }
 
 /// Starts slots whenever there are lines, permits and room in the output. It is woken for each of
@@ -110,11 +100,21 @@ async fn dispatch<F: RecordFormat>(worker: Rc<Worker<F>>) {
         if worker.is_done() {
             return;
         }
+        let due = worker.schedule.borrow().due();
         tokio::select! {
             biased;
             () = worker.lane().woken() => {}
+            () = until(due) => {}
             _ = overdue_checks.tick() => worker.cut_overdue(),
         }
+    }
+}
+
+/// Waits until then, or for ever.
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due.into()).await,
+        None => pending().await,
     }
 }
 
@@ -140,7 +140,7 @@ impl<F: RecordFormat> Worker<F> {
     /// Starts a slot for each line that can be fetched now.
     fn start_slots(self: &Rc<Self>) {
         while !self.run.output.is_full() {
-            let wanted = self.available_lines();
+            let wanted = self.ready_lines();
             if wanted == 0 {
                 self.decline_permits();
                 return;
@@ -149,20 +149,28 @@ impl<F: RecordFormat> Worker<F> {
             for _ in 0..permits {
                 self.start_slot();
             }
+            self.waits_for_permits.set(permits < wanted);
             if permits < wanted {
                 return;
             }
         }
     }
 
-    /// How many lines wait to be started here, after a refill from the lane if there were none.
-    fn available_lines(&self) -> usize {
-        let mut waiting = self.waiting.borrow_mut();
-        if waiting.is_empty() {
-            let refill = self.lane().refill(&mut waiting);
-            self.is_lane_ended.set(refill == Refill::End);
+    /// How many lines may be started now, or fewer, but some if there are any here or in the lane.
+    fn ready_lines(&self) -> usize {
+        let mut schedule = self.schedule.borrow_mut();
+        loop {
+            let ready = schedule.ready();
+            let Some(room) = schedule.room().filter(|_| ready == 0) else { return ready };
+            match self.lane().refill(room) {
+                Refill::Lines => {}
+                Refill::Empty => return 0,
+                Refill::End => {
+                    self.is_lane_ended.set(true);
+                    return 0;
+                }
+            }
         }
-        waiting.len()
     }
 
     /// Passes permits on that this worker was granted and has no lines for.
@@ -174,7 +182,7 @@ impl<F: RecordFormat> Worker<F> {
 
     fn is_done(&self) -> bool {
         self.is_lane_ended.get()
-            && self.waiting.borrow().is_empty()
+            && self.schedule.borrow().is_empty()
             && self.slots.borrow().open_count() == 0
     }
 
@@ -187,16 +195,17 @@ impl<F: RecordFormat> Worker<F> {
         self.slots.borrow_mut().set_task(index, task);
     }
 
-    /// Moves the next line, if there is one, into slot `index`, and starts its clock.
+    /// Moves the next line that may be started, if there is one, into slot `index`, and starts its clock.
     fn begin(&self, index: usize) -> bool {
-        if self.available_lines() == 0 {
+        if self.ready_lines() == 0 {
             return false;
         }
-        let mut waiting = self.waiting.borrow_mut();
-        let Some((line, extent)) = waiting.pop() else { return false };
-        self.slots.borrow_mut().begin(index, line, extent);
-        self.add_in_flight(1);
-        true
+        let mut schedule = self.schedule.borrow_mut();
+        let begun = self.slots.borrow_mut().begin(index, |line| schedule.start(line));
+        if begun {
+            self.add_in_flight(1);
+        }
+        begun
     }
 
     async fn fetch(&self, index: usize) -> Outcome {
@@ -210,7 +219,7 @@ impl<F: RecordFormat> Worker<F> {
                     Err("the input failed within this line: this is its beginning")
                 }
                 // Half a URL can be another one.
-                Extent::Interrupted => return cancelled(Phase::Queue),
+                Extent::Interrupted => return Outcome::cancelled(Phase::Queue),
             };
             url.and_then(target).map(|url| self.fetcher.fetch(&url))
         };
@@ -223,90 +232,21 @@ impl<F: RecordFormat> Worker<F> {
     /// Begins the next line of slot `index`, if there is one and the slot may go on; says whether it did.
     fn begin_next(&self, index: usize) -> bool {
         let held = self.slots.borrow().open_count();
-        !self.run.is_stopping()
+        let begun = !self.run.is_stopping()
             && !self.run.output.is_full()
             && !self.run.permits.is_wanted_elsewhere(self.index, held)
-            && self.begin(index)
-    }
-
-    /// Writes the line for the URL of slot `index`, unless that was done already.
-    fn answer(&self, index: usize, outcome: &Outcome) {
-        let mut slots = self.slots.borrow_mut();
-        let Some(slot) = slots.answer(index) else { return };
-        self.add_in_flight(-1);
-        let duration = slot.start.elapsed();
-        let UrlSlot { line, extent, start_ms, .. } = slot;
-        let (extent, start_ms) = (*extent, *start_ms);
-        self.write(&Record {
-            url: line,
-            extent,
-            method: self.method(),
-            start_ms,
-            duration,
-            outcome,
-        });
-    }
-
-    /// Writes a line, and counts it.
-    fn write(&self, record: &Record<'_>) {
-        self.run.output.append(self.format.borrow_mut().format(record));
-        let Outcome { code, body_bytes, http2, .. } = *record.outcome;
-        let duration = record.duration_ms();
-        let mut summary = self.summary.borrow_mut();
-        summary.add(code, record.start_ms, duration, body_bytes);
-        summary.add_http2(http2);
-        let gauge = &self.run.gauges[self.index];
-        // This thread alone writes them, so a load and a store are as good as an addition.
-        gauge.done.store(gauge.done.load(Relaxed) + 1, Relaxed);
-        if matches!(code, ResultCode::Error(_)) {
-            gauge.errors.store(gauge.errors.load(Relaxed) + 1, Relaxed);
+            && self.begin(index);
+        // A host that may have one more in flight than before needs one slot more.
+        if begun && !self.waits_for_permits.get() && self.schedule.borrow().has_turns() {
+            self.lane().wake_worker();
         }
-    }
-
-    /// The method of all requests.
-    fn method(&self) -> &str {
-        self.run.settings.template.method.as_str()
+        begun
     }
 
     fn add_in_flight(&self, change: isize) {
         let gauge = &self.run.gauges[self.index];
         gauge.in_flight.store(gauge.in_flight.load(Relaxed) + change, Relaxed);
     }
-
-    /// Ends the worker with the run: answers the lines in flight, and those that were read and never
-    /// started. All of those have arrived only when the reader has closed the lane.
-    async fn cancel(&self) {
-        let (started, queued) = (cancelled(Phase::Wait), cancelled(Phase::Queue));
-        let slots = self.slots.borrow().indices();
-        for index in slots {
-            self.answer(index, &started);
-        }
-        let reader_timeout = sleep(READER_END_TIMEOUT);
-        tokio::pin!(reader_timeout);
-        loop {
-            while self.available_lines() > 0 {
-                let mut waiting = self.waiting.borrow_mut();
-                while let Some((url, extent)) = waiting.pop() {
-                    let (start_ms, duration) = (unix_ms(), Duration::ZERO);
-                    let (method, outcome) = (self.method(), &queued);
-                    self.write(&Record { url, extent, method, start_ms, duration, outcome });
-                }
-            }
-            if self.is_lane_ended.get() {
-                return;
-            }
-            tokio::select! {
-                biased;
-                () = self.lane().woken() => {}
-                () = &mut reader_timeout => self.lane().close(),
-            }
-        }
-    }
-}
-
-/// The outcome of a URL that the end of the run cut short: queued, or waiting for a response.
-fn cancelled(phase: Phase) -> Outcome {
-    Outcome::local_error("cancelled", phase, "the run ended first")
 }
 
 /// Gives the slot and its permit back, however the slot's task ends.

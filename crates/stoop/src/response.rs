@@ -5,6 +5,7 @@ mod into_response;
 mod made;
 mod read;
 mod received;
+mod retry_after;
 mod save;
 mod sent;
 mod tuples;

@@ -7,12 +7,10 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::politeness::{PolitenessArgs, at_once};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 use crate::units;
-
-/// The highest concurrency.
-pub(super) const CONCURRENCY_MAX: u64 = 100_000;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -30,6 +28,14 @@ be missing.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share one connection, or as few as the server's limit of streams allows.
+
+Politeness: of one host, whatever its ports, at most 8 URLs are in flight at once, and the others of
+the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its Retry-After
+says, at most 60 s, or for 1 s, 2 s, 4 s and so on, and then given half as many at once, and one
+more with each round of other answers. Time that a URL waits for its host is not part of its
+duration. --concurrency, if it is given, lifts all of that, unless one of the options of politeness
+is given too. Each core holds up to 65,536 URLs that wait, and reads no further then: shuffle a
+list that is sorted by hosts. Where a redirect leads is not counted.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
@@ -114,8 +120,11 @@ pub(crate) struct FetchArgs {
     pub(super) input: Option<PathBuf>,
 
     /// URLs in flight at once [default: 100, or fewer where 'ulimit -n' is low]
-    #[arg(short, long, value_name = "N", value_parser = concurrency)]
+    #[arg(short, long, value_name = "N", value_parser = at_once)]
     pub(super) concurrency: Option<usize>,
+
+    #[command(flatten)]
+    pub(super) politeness: PolitenessArgs,
 
     /// Deadline of a URL, from its start to the last byte, redirects included [default: 5]
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
@@ -269,10 +278,6 @@ pub(crate) enum SummaryStyle {
 /// A size limit. (Its own type, because clap gives `Option<Option<u64>>` another meaning.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) Option<u64>);
-
-pub(super) fn concurrency(text: &str) -> Result<usize, String> {
-    units::count(text, 1..=CONCURRENCY_MAX).map(|n| n as usize)
-}
 
 pub(super) fn limit(text: &str) -> Result<u64, String> {
     units::count(text, 1..=u64::MAX)

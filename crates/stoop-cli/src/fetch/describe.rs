@@ -26,6 +26,7 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     let fetch = Fetch::new()
         .stop(stop)
         .concurrency(plan.concurrency)
+        .politeness(plan.politeness.clone())
         .workers(plan.cores)
         .timeout(plan.timeout)
         .body_bytes_max(plan.max_body)

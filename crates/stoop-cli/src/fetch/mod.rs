@@ -12,6 +12,7 @@ mod mistyped;
 mod open_files;
 mod output;
 mod plan;
+mod politeness;
 mod pretty;
 mod progress;
 mod run;

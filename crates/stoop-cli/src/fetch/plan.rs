@@ -10,10 +10,12 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use stoop::{Proxies, Versions};
+use stoop_fetch::Politeness;
 
 use super::args::{self, FetchArgs, LineFormat, Size, SummaryStyle};
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
+use super::politeness::at_once;
 use super::template::Template;
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
@@ -36,6 +38,8 @@ pub(crate) struct FetchPlan {
     pub(crate) concurrency: usize,
     /// The concurrency was given by a flag or a variable.
     pub(crate) is_concurrency_given: bool,
+    /// How much is asked of one host; none lifts all limits.
+    pub(crate) politeness: Option<Politeness>,
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Option<Duration>,
     /// How many URLs to read from the source; `None` reads all.
@@ -112,7 +116,7 @@ impl FetchPlan {
         let mut variables = Variables::new(environment, args.no_env);
         let read = &mut variables;
         let concurrency =
-            read.flag_or(args.concurrency, "CONCURRENCY", args::concurrency, Some(&CONCURRENCY))?;
+            read.flag_or(args.concurrency, "CONCURRENCY", at_once, Some(&CONCURRENCY))?;
         let timeout =
             read.flag_or(args.timeout, "REQUEST_TIMEOUT", units::duration, Some(&TIMEOUT))?;
         let user_agent =
@@ -121,6 +125,7 @@ impl FetchPlan {
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
         let format = read.flag_or(args.format, "FORMAT", args::format, Some(&default_format))?;
         let is_concurrency_given = concurrency.is_some();
+        let politeness = args.politeness.politeness(concurrency);
         let concurrency = concurrency.unwrap_or(CONCURRENCY);
         let source = match args.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
@@ -141,6 +146,7 @@ impl FetchPlan {
             source,
             concurrency,
             is_concurrency_given,
+            politeness,
             timeout: timeout.unwrap_or(TIMEOUT),
             connect_timeout: args.connect_timeout,
             limit,

@@ -29,7 +29,8 @@ impl Server {
         Self::on(Ipv4Addr::LOCALHOST)
     }
 
-    fn on(address: Ipv4Addr) -> Self {
+    /// The same at another address than 127.0.0.1.
+    pub(crate) fn on(address: Ipv4Addr) -> Self {
         let listener = TcpListener::bind((address, 0)).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let counts = Arc::new(Counts::default());

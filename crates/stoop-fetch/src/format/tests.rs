@@ -7,8 +7,13 @@ use super::*;
 use crate::record::{Details, Outcome};
 use crate::summary::ResultCode;
 
-const OK: Outcome =
-    Outcome { code: ResultCode::Status(200), body_bytes: 1234, http2: false, details: None };
+const OK: Outcome = Outcome {
+    code: ResultCode::Status(200),
+    body_bytes: 1234,
+    http2: false,
+    retry_after: None,
+    details: None,
+};
 
 fn record<'a>(url: &'a [u8], outcome: &'a Outcome) -> Record<'a> {
     Record::new(url, 1_795_294_495_007, Duration::from_micros(49_999), outcome)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use stoop_proto::Fields;
@@ -252,8 +252,7 @@ impl Retries {
             return None;
         }
         let own = self.random_delay(attempt, random());
-        let field = asked.outcome.ok().and_then(|response| response.fields().first("retry-after"));
-        match field.and_then(|value| retry_after(value, SystemTime::now())) {
+        match asked.outcome.ok().and_then(Response::retry_after) {
             Some(wanted) if wanted > self.retry_after_max => None,
             Some(wanted) => Some(wanted.max(own)),
             None => Some(own),
@@ -272,18 +271,6 @@ impl Retries {
 /// Whether a status says that the same request may succeed later (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
 fn may_pass(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
-}
-
-/// How long a Retry-After says to wait from `now`: seconds, or a date (RFC 9110 §10.2.3) in any of the three forms
-/// that a recipient must accept (§5.6.7).
-fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
-    let text = std::str::from_utf8(value).ok()?.trim();
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // What does not fit is longer than any request waits.
-        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
-    }
-    let at = httpdate::parse_http_date(text).ok()?;
-    Some(at.duration_since(now).unwrap_or_default())
 }
 
 /// A random number, for nothing that must not be guessed.

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::error::{ErrorKind, Phase};
-use std::time::UNIX_EPOCH;
 
 #[test]
 fn the_delay_doubles_and_is_random_within_its_upper_half() {
@@ -14,29 +13,6 @@ fn the_delay_doubles_and_is_random_within_its_upper_half() {
     }
     let drawn: std::collections::HashSet<u64> = (0..100).map(|_| random()).collect();
     assert!(drawn.len() > 90);
-}
-
-#[test]
-fn a_retry_after_is_seconds_or_a_date() {
-    let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
-    for (value, seconds) in [
-        ("120", Some(120)),
-        (" 0 ", Some(0)),
-        ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
-        ("Sun, 06 Nov 1994 08:49:30 GMT", Some(0)),
-        ("Sunday, 06-Nov-94 08:49:41 GMT", Some(4)),
-        ("Sun Nov  6 08:49:42 1994", Some(5)),
-        ("Mon, 06 Nov 1994 08:49:40 GMT", None),
-        ("Sun, 06 Nov 1994 24:49:37 GMT", None),
-        ("-1", None),
-        ("soon", None),
-        ("99999999999", Some(99_999_999_999)),
-        ("1000000000000000000000000000000", Some(u64::MAX)),
-        ("", None),
-    ] {
-        let wait = retry_after(value.as_bytes(), now).map(|wait| wait.as_secs());
-        assert_eq!(wait, seconds, "{value}");
-    }
 }
 
 #[test]

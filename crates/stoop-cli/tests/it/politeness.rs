@@ -1,0 +1,159 @@
+//! How much is asked of one host, by the log of the hosts.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::server::Server;
+use crate::stoop::{run, stoop};
+
+/// When each request came to a host, and when its response was sent.
+type HostLog = Arc<Mutex<Vec<(Instant, Instant)>>>;
+
+/// Starts a server that takes `time` for each response, the first `busy` of which have the fields `fields` and the
+/// status 429.
+fn host(log: &HostLog, time: Duration, busy: usize, fields: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let log = Arc::clone(log);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let log = Arc::clone(&log);
+            thread::spawn(move || answer(stream, &log, time, busy, fields));
+        }
+    });
+    address
+}
+
+fn answer(stream: TcpStream, log: &HostLog, time: Duration, busy: usize, fields: &str) {
+    let mut lines = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
+    let mut stream = stream;
+    while lines.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+        let came = Instant::now();
+        thread::sleep(time);
+        let number = {
+            let mut log = log.lock().expect("no panic");
+            log.push((came, Instant::now()));
+            log.len()
+        };
+        let head = match number <= busy {
+            true => format!("HTTP/1.1 429 Busy\r\n{fields}"),
+            false => "HTTP/1.1 200 OK\r\n".to_owned(),
+        };
+        if stream.write_all(format!("{head}content-length: 0\r\n\r\n").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The log of a host, in the order in which requests came.
+fn sorted(log: &HostLog) -> Vec<(Instant, Instant)> {
+    let mut log = log.lock().expect("no panic").clone();
+    log.sort();
+    log
+}
+
+fn urls(address: SocketAddr, n: usize) -> String {
+    (0..n).map(|n| format!("http://{address}/{n}\n")).collect()
+}
+
+#[test]
+fn a_host_has_eight_in_flight_at_once_or_as_many_as_were_asked_for() {
+    for (options, most) in [
+        ("", 8),
+        ("--per-host 3", 3),
+        ("-c 20 --per-host 2", 2),
+        ("-c 20", 20),
+        ("--no-politeness", 60),
+        ("-c 5 --host-interval 0.001", 5),
+    ] {
+        let server = Server::start();
+        let list: String = (0..60).map(|n| server.url(&format!("/delay/60?{n}\n"))).collect();
+        let ran = run(stoop(&format!("fetch -f csv --summary none {options}")), list);
+        assert_eq!((ran.code, ran.lines().len()), (Some(0), 60), "{options}");
+        assert_eq!(server.most_in_flight(), most, "{options}");
+    }
+}
+
+#[test]
+fn the_ports_of_a_host_share_its_limits() {
+    let log = HostLog::default();
+    let time = Duration::from_millis(20);
+    let (first, second) = (host(&log, time, 0, ""), host(&log, time, 0, ""));
+    let list = urls(first, 5) + &urls(second, 5);
+    let ran = run(stoop("fetch --per-host 1 --cores 2 --summary none"), list);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 10));
+    let log = sorted(&log);
+    assert!(log.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{log:?}");
+}
+
+#[test]
+fn a_hot_host_does_not_starve_the_others() {
+    let (hot, other) = (Server::start(), Server::on([127, 0, 3, 1].into()));
+    let mut list: String = (0..400).map(|n| hot.url(&format!("/delay/20?{n}\n"))).collect();
+    list.extend((0..20).map(|n| other.url(&format!("/ok/1?{n}\n"))));
+    let ran = run(stoop("fetch -c 30 --per-host 4 -f csv --summary none --cores 1"), list);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 420));
+    let of_other = other.url("/");
+    let last = ran.lines().iter().rposition(|line| line.url.starts_with(of_other.as_bytes()));
+    assert!(last.is_some_and(|last| last < 100), "{last:?}");
+}
+
+#[test]
+fn starts_of_a_host_are_an_interval_apart() {
+    for option in ["--host-interval 0.1", "--host-rate 10"] {
+        let log = HostLog::default();
+        let address = host(&log, Duration::ZERO, 0, "");
+        let ran = run(stoop(&format!("fetch --summary none {option}")), urls(address, 6));
+        assert_eq!((ran.code, ran.lines().len()), (Some(0), 6));
+        let log = sorted(&log);
+        // A connection may take a moment longer for the first of them.
+        let all = log[5].0.duration_since(log[0].0);
+        assert!((Duration::from_millis(480)..Duration::from_secs(5)).contains(&all), "{all:?}");
+        for pair in log.windows(2) {
+            let gap = pair[1].0.duration_since(pair[0].0);
+            assert!(gap >= Duration::from_millis(80), "{option}: {gap:?}");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_asks_for_less_is_left_alone_for_as_long_as_it_says() {
+    let log = HostLog::default();
+    let address = host(&log, Duration::ZERO, 1, "retry-after: 1\r\n");
+    let ran = run(stoop("fetch --per-host 1 -f csv --summary none"), urls(address, 4));
+    let lines = ran.lines();
+    let codes: Vec<_> = lines.iter().map(|line| line.code.as_str()).collect();
+    assert_eq!(codes, ["429", "200", "200", "200"]);
+    let log = sorted(&log);
+    assert!(log[1].0.duration_since(log[0].1) >= Duration::from_millis(999), "{log:?}");
+    assert!(log[3].0.duration_since(log[1].0) < Duration::from_millis(900), "{log:?}");
+}
+
+#[test]
+fn where_politeness_is_lifted_nothing_slows_a_host_down() {
+    for option in ["-c 1", "-c 1 --no-politeness"] {
+        let log = HostLog::default();
+        let address = host(&log, Duration::ZERO, 9, "retry-after: 30\r\n");
+        let ran = run(stoop(&format!("fetch --summary none {option}")), urls(address, 10));
+        assert_eq!((ran.code, ran.lines().len()), (Some(0), 10));
+        let log = sorted(&log);
+        assert!(log[9].0.duration_since(log[0].0) < Duration::from_secs(5), "{log:?}");
+    }
+}
+
+#[test]
+fn a_run_that_ends_while_hosts_pause_answers_what_waits() {
+    let log = HostLog::default();
+    let address = host(&log, Duration::ZERO, 1, "retry-after: 30\r\n");
+    let begun = Instant::now();
+    let line = "fetch --per-host 1 --duration 0.5 -f csv --summary none";
+    let ran = run(stoop(line), urls(address, 300));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let lines = ran.lines();
+    assert_eq!(lines.len(), 300);
+    let cancelled = lines.iter().filter(|line| line.code == "cancelled").count();
+    assert_eq!(cancelled, 299);
+}

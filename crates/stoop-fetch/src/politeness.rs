@@ -1,0 +1,88 @@
+//! How much a run asks of one host.
+
+use std::time::Duration;
+
+/// How many requests a host bears at once where the run's owner knows nothing of it: browsers open six connections to
+/// an origin of HTTP/1.
+const PER_HOST: usize = 8;
+
+/// How much a run asks of one host, in all its workers together: how many jobs are in flight at once, and how much
+/// time passes between the starts of two.
+///
+/// A host that answers 429 or 503 is given half as many at once, and none at all for as long as its Retry-After says,
+/// up to [`pause_max`](Self::pause_max); without one, for a time that begins at a second and doubles each time. It gets
+/// one more at once for each round of other answers, up to its limit.
+///
+/// The host is that of the URL as it was given; redirects lead to others without being counted there. Ports are no
+/// difference: they are one machine.
+///
+/// Jobs that must wait for their host do not hold up those of others, within a window: each worker holds at most
+/// 65,536 jobs, or 16 MiB of them, and then reads its source no further. So a list that is sorted by hosts should be
+/// shuffled before.
+///
+/// ```
+/// use std::time::Duration;
+/// use stoop_fetch::{Fetch, HostGroup, Politeness};
+///
+/// let polite = Politeness::default().per_host(2).interval(Duration::from_millis(250));
+/// let fetch = Fetch::new().politeness(polite.group(HostGroup::RegistrableDomain));
+/// # drop(fetch);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Politeness {
+    pub(crate) per_host: usize,
+    pub(crate) interval: Duration,
+    pub(crate) pause_max: Duration,
+    pub(crate) group: HostGroup,
+}
+
+/// What counts as one host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HostGroup {
+    /// The name or address of the URL, whatever its port and scheme.
+    #[default]
+    Host,
+    /// All names under one registrable domain, by the public suffix list: `a.example.co.uk` and
+    /// `b.example.co.uk` are one. An address is its own.
+    RegistrableDomain,
+}
+
+impl Default for Politeness {
+    /// Eight jobs at once for each host, without an interval; pauses of up to a minute.
+    fn default() -> Self {
+        Self {
+            per_host: PER_HOST,
+            interval: Duration::ZERO,
+            pause_max: Duration::from_secs(60),
+            group: HostGroup::Host,
+        }
+    }
+}
+
+impl Politeness {
+    /// How many jobs of a host are in flight at once, at least 1. By default 8.
+    #[must_use]
+    pub fn per_host(self, jobs: usize) -> Self {
+        Self { per_host: jobs.max(1), ..self }
+    }
+
+    /// The least time between the starts of two jobs of a host. By default none.
+    #[must_use]
+    pub fn interval(self, interval: Duration) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// The longest pause that a host is given after it answered 429 or 503, whatever its Retry-After says. By default
+    /// 60 s.
+    #[must_use]
+    pub fn pause_max(self, pause: Duration) -> Self {
+        Self { pause_max: pause, ..self }
+    }
+
+    /// What counts as one host. By default [`HostGroup::Host`].
+    #[must_use]
+    pub fn group(self, group: HostGroup) -> Self {
+        Self { group, ..self }
+    }
+}

@@ -1,0 +1,28 @@
+//! What the end of a job says about its host.
+
+use std::time::Duration;
+
+use crate::record::Outcome;
+use crate::summary::ResultCode;
+
+/// What the end of a job says about its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Feedback {
+    /// It answers.
+    Answered,
+    /// It asks for less, and for none at all until this time is over, if it says so.
+    Overloaded(Option<Duration>),
+    /// Nothing.
+    None,
+}
+
+impl Feedback {
+    /// What an outcome says.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        match outcome.code {
+            ResultCode::Status(429 | 503) => Self::Overloaded(outcome.retry_after),
+            ResultCode::Status(_) => Self::Answered,
+            ResultCode::Error(_) => Self::None,
+        }
+    }
+}

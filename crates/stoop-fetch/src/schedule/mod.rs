@@ -1,0 +1,103 @@
+//! Decides which of a worker's jobs is started next.
+//!
+//! Without politeness that is the order of the lane, and costs nothing. With it, each host has a queue of its own, and
+//! those that may start a job now take turns:
+//!
+//! ```text
+//! lane ─► incoming ─┬─► queue of host a ─┐
+//!                   ├─► queue of host b ─┼─► ready, in turn ─► slots
+//!                   └─► without a host ──┘      ▲
+//!                                   timed: hosts whose time comes
+//! ```
+
+mod feedback;
+mod host;
+mod host_key;
+mod polite;
+mod started;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+pub(crate) use self::feedback::Feedback;
+pub(crate) use self::host_key::host_key;
+use self::polite::PoliteQueue;
+pub(crate) use self::started::{HostId, Started};
+use crate::lane::Batch;
+use crate::politeness::Politeness;
+use crate::source::Extent;
+
+/// The jobs of one worker that were not started yet.
+pub(crate) struct Schedule {
+    /// Jobs as they came from the lane.
+    incoming: Batch,
+    polite: Option<Box<PoliteQueue>>,
+}
+
+impl Schedule {
+    pub(crate) fn new(politeness: Option<Politeness>) -> Self {
+        Self {
+            incoming: Batch::default(),
+            polite: politeness.map(|politeness| Box::new(PoliteQueue::new(politeness))),
+        }
+    }
+
+    /// How many jobs may be started now, or fewer, but some if there are any.
+    pub(crate) fn ready(&mut self) -> usize {
+        match &mut self.polite {
+            None => self.incoming.len(),
+            Some(polite) => polite.ready(&mut self.incoming, Instant::now()),
+        }
+    }
+
+    /// Room for jobs from the lane, if none are left that were not looked at, and the window is not full.
+    pub(crate) fn room(&mut self) -> Option<&mut Batch> {
+        let is_full = self.polite.as_ref().is_some_and(|polite| polite.is_full());
+        (self.incoming.is_empty() && !is_full).then_some(&mut self.incoming)
+    }
+
+    /// Moves the URL of the next job into `line`, which is empty, if one may start now.
+    pub(crate) fn start(&mut self, line: &mut Vec<u8>) -> Option<Started> {
+        match &mut self.polite {
+            None => {
+                let (text, extent) = self.incoming.pop()?;
+                line.extend_from_slice(text);
+                Some(Started { extent, host: None })
+            }
+            Some(polite) => polite.start(&mut self.incoming, line, Instant::now()),
+        }
+    }
+
+    /// A job of `host` that was started at `start` has finished.
+    pub(crate) fn finished(&mut self, host: HostId, start: Instant, feedback: Feedback) {
+        if let Some(polite) = &mut self.polite {
+            polite.finished(host, start, feedback, Instant::now());
+        }
+    }
+
+    /// Whether a host may start a job now. Without politeness no host counts.
+    pub(crate) fn has_turns(&self) -> bool {
+        self.polite.as_ref().is_some_and(|polite| polite.has_turns())
+    }
+
+    /// When a host may start its next job that may start none now.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.polite.as_ref().and_then(|polite| polite.due())
+    }
+
+    /// Whether no job is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.incoming.is_empty() && self.polite.as_ref().is_none_or(|polite| polite.held() == 0)
+    }
+
+    /// Moves the URL of a job into `line`, which is empty, whatever its turn: the job will not be started.
+    pub(crate) fn discard(&mut self, line: &mut Vec<u8>) -> Option<Extent> {
+        if let Some(extent) = self.polite.as_mut().and_then(|polite| polite.discard(line)) {
+            return Some(extent);
+        }
+        let (text, extent) = self.incoming.pop()?;
+        line.extend_from_slice(text);
+        Some(extent)
+    }
+}

@@ -1,0 +1,218 @@
+//! Which job is started next, by a clock that the tests set.
+
+use std::time::{Duration, Instant};
+
+use super::polite::PoliteQueue;
+use super::{Feedback, HostId, Started};
+use crate::lane::Batch;
+use crate::politeness::{HostGroup, Politeness};
+use crate::source::Extent;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A queue, what came in for it, and the time.
+struct Test {
+    queue: PoliteQueue,
+    incoming: Batch,
+    now: Instant,
+}
+
+impl Test {
+    fn new(politeness: Politeness, lines: &[&str]) -> Self {
+        let mut test = Self {
+            queue: PoliteQueue::new(politeness),
+            incoming: Batch::default(),
+            now: Instant::now(),
+        };
+        test.receive(lines);
+        test
+    }
+
+    fn receive(&mut self, lines: &[&str]) {
+        for line in lines {
+            self.incoming.push(line.as_bytes(), Extent::Whole);
+        }
+    }
+
+    fn start(&mut self) -> Option<(String, Option<HostId>)> {
+        let mut line = Vec::new();
+        let Started { host, .. } = self.queue.start(&mut self.incoming, &mut line, self.now)?;
+        Some((String::from_utf8(line).expect("text"), host))
+    }
+
+    /// Starts all that may start now.
+    fn start_all(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.start()).map(|(line, _)| line).collect()
+    }
+
+    fn finish(&mut self, host: Option<HostId>, start: Instant, feedback: Feedback) {
+        self.queue.finished(host.expect("a host"), start, feedback, self.now);
+    }
+}
+
+#[test]
+fn a_host_gets_its_share_and_others_go_on() {
+    let lines =
+        ["http://a/1", "http://a/2", "http://a/3", "http://b/1", "http://a/4", "http://b/2"];
+    let mut test = Test::new(Politeness::default().per_host(2), &lines);
+    let (first, host) = test.start().expect("ready");
+    assert_eq!(first, "http://a/1");
+    assert_eq!(test.start_all(), ["http://b/1", "http://a/2", "http://b/2"]);
+    assert_eq!(test.queue.ready(&mut test.incoming, test.now), 0);
+    assert_eq!(test.queue.due(), None, "a job must finish first");
+    let start = test.now;
+    test.finish(host, start, Feedback::Answered);
+    assert_eq!(test.start_all(), ["http://a/3"]);
+    test.finish(host, start, Feedback::None);
+    assert_eq!(test.start_all(), ["http://a/4"]);
+    assert_eq!(test.queue.held(), 0);
+}
+
+#[test]
+fn ports_schemes_and_letters_are_no_other_host_and_names_under_a_domain_are_one_if_asked() {
+    let lines = ["http://a.example/", "https://A.example:444/", "b.example"];
+    let mut test = Test::new(Politeness::default().per_host(1), &lines);
+    assert_eq!(test.start_all(), ["http://a.example/", "b.example"]);
+    let domains = Politeness::default().per_host(1).group(HostGroup::RegistrableDomain);
+    let lines = ["http://a.example.org/", "http://b.example.org/", "http://example.net/"];
+    let mut test = Test::new(domains, &lines);
+    assert_eq!(test.start_all(), ["http://a.example.org/", "http://example.net/"]);
+}
+
+#[test]
+fn what_names_no_host_waits_for_none() {
+    let lines = ["no url", "", "/path", "\u{1}", "http://", "a:b:c"];
+    let mut test = Test::new(Politeness::default().per_host(1).interval(SECOND), &lines);
+    assert_eq!(test.start_all(), lines);
+}
+
+#[test]
+fn starts_of_a_host_are_an_interval_apart() {
+    let lines = ["http://a/1", "http://a/2", "http://a/3", "http://b/1"];
+    let mut test = Test::new(Politeness::default().interval(SECOND), &lines);
+    let begun = test.now;
+    assert_eq!(test.start_all(), ["http://a/1", "http://b/1"]);
+    assert_eq!(test.queue.due(), Some(begun + SECOND));
+    test.now = begun + SECOND - Duration::from_nanos(1);
+    assert!(test.start_all().is_empty());
+    test.now = begun + SECOND + SECOND / 2;
+    assert_eq!(test.start_all(), ["http://a/2"]);
+    assert_eq!(
+        test.queue.due(),
+        Some(begun + 2 * SECOND + SECOND / 2),
+        "late, and not made up for"
+    );
+    test.now = begun + 10 * SECOND;
+    assert_eq!(test.start_all(), ["http://a/3"]);
+}
+
+#[test]
+fn the_interval_holds_for_a_job_that_comes_after_the_last_has_finished() {
+    let mut test = Test::new(Politeness::default().interval(SECOND), &["http://a/1"]);
+    let begun = test.now;
+    let (_, host) = test.start().expect("ready");
+    test.finish(host, begun, Feedback::Answered);
+    test.receive(&["http://a/2"]);
+    assert!(test.start_all().is_empty());
+    test.now = begun + SECOND;
+    assert_eq!(test.start_all(), ["http://a/2"]);
+}
+
+#[test]
+fn an_overloaded_host_pauses_and_gets_half_and_then_one_more_each_round() {
+    let lines: Vec<_> = (0..100).map(|n| format!("http://a/{n}")).collect();
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let mut test = Test::new(Politeness::default().per_host(4), &lines);
+    let host = test.start().expect("ready").1;
+    assert_eq!(test.start_all().len(), 3);
+    let first = test.now;
+    test.now += SECOND;
+    // All four of one round are one sign.
+    for _ in 0..4 {
+        test.finish(host, first, Feedback::Overloaded(Some(5 * SECOND)));
+    }
+    assert!(test.start_all().is_empty());
+    assert_eq!(test.queue.due(), Some(test.now + 5 * SECOND));
+    test.now += 5 * SECOND;
+    let second = test.now;
+    assert_eq!(test.start_all().len(), 2);
+    for _ in 0..2 {
+        test.finish(host, second, Feedback::Answered);
+    }
+    // 2 + 1/2 + 1/2.5
+    assert_eq!(test.start_all().len(), 2);
+    for _ in 0..2 {
+        test.finish(host, second, Feedback::Answered);
+    }
+    assert_eq!(test.start_all().len(), 3);
+}
+
+#[test]
+fn pauses_without_a_retry_after_double_and_none_is_longer_than_allowed() {
+    let lines = ["http://a/1"; 20];
+    let longest = Duration::from_secs(10);
+    let mut test = Test::new(Politeness::default().pause_max(longest), &lines);
+    let mut pauses = Vec::new();
+    for retry_after in [None, None, None, Some(2), Some(3600), None] {
+        let (_, host) = test.start().expect("its time has come");
+        let (start, pause) = (test.now, retry_after.map(Duration::from_secs));
+        // Its other jobs are of no interest here.
+        for (_, host) in std::iter::from_fn(|| test.start()).collect::<Vec<_>>() {
+            test.finish(host, start, Feedback::None);
+        }
+        test.now += Duration::from_nanos(1);
+        let at = test.now;
+        test.finish(host, start, Feedback::Overloaded(pause));
+        let due = test.queue.due().unwrap_or(at);
+        pauses.push(due.duration_since(at).as_secs());
+        test.now = due;
+        test.receive(&lines);
+    }
+    assert_eq!(pauses, [1, 2, 4, 2, 10, 10]);
+}
+
+#[test]
+fn a_window_bounds_what_is_held_and_what_is_beyond_stays_in_the_lane() {
+    let mut test = Test::new(Politeness::default().per_host(1), &[]);
+    for n in 0..70_000 {
+        test.incoming.push(format!("http://a/{n}").as_bytes(), Extent::Whole);
+    }
+    assert_eq!(test.start_all(), ["http://a/0"]);
+    assert!(test.queue.is_full());
+    assert_eq!(test.queue.held() + test.incoming.len(), 69_999);
+    assert_eq!(test.incoming.len(), 69_999 - 65_536);
+}
+
+#[test]
+fn hosts_without_jobs_are_forgotten_and_overloaded_ones_after_a_while() {
+    let mut test = Test::new(Politeness::default(), &[]);
+    for n in 0..1_000 {
+        let line = format!("http://host-{n}/");
+        test.receive(&[&line]);
+        let (start, host) = (test.now, test.start().expect("ready").1);
+        test.finish(host, start, Feedback::Answered);
+    }
+    assert_eq!(test.queue.hosts_known(), (0, 1), "known, and places for them");
+    test.receive(&["http://a/1"]);
+    let (start, host) = (test.now, test.start().expect("ready").1);
+    test.finish(host, start, Feedback::Overloaded(None));
+    assert_eq!(test.queue.hosts_known(), (1, 1));
+    test.now += 60 * SECOND;
+    assert_eq!(test.queue.ready(&mut test.incoming, test.now), 0);
+    assert_eq!(test.queue.hosts_known(), (0, 1));
+}
+
+#[test]
+fn what_is_never_started_is_discarded_once_each() {
+    let lines = ["http://a/1", "http://a/2", "no url", "http://b/1"];
+    let mut test = Test::new(Politeness::default().per_host(1).interval(SECOND), &lines);
+    assert_eq!(test.start().map(|(line, _)| line).as_deref(), Some("no url"));
+    let mut discarded = Vec::new();
+    let mut line = Vec::new();
+    while test.queue.discard(&mut line).is_some() {
+        discarded.push(String::from_utf8(std::mem::take(&mut line)).expect("text"));
+    }
+    discarded.sort();
+    assert_eq!(discarded, ["http://a/1", "http://a/2", "http://b/1"]);
+    assert_eq!(test.queue.held(), 0);
+}
