@@ -4,10 +4,11 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::job::{Extent, Job};
 use crate::lane::{Batch, Closed, Lane};
 use crate::politeness::HostGroup;
 use crate::schedule::host_key;
-use crate::source::{Extent, Job, JobSource};
+use crate::source::JobSource;
 use crate::stop::Stop;
 use crate::target::{is_plain, worker_of, worker_of_key};
 
@@ -56,7 +57,7 @@ pub(crate) fn distribute(
                 }
                 _ => worker_of(job.url, lanes.len()),
             };
-            staged[worker].push(job.url, job.extent);
+            staged[worker].push(job);
             ControlFlow::Continue(())
         };
         let more = if stop.is_requested() { Ok(false) } else { source.read(&mut take) };
@@ -108,8 +109,8 @@ mod tests {
         let mut all = Vec::new();
         let mut batch = Batch::default();
         while lane.refill(&mut batch) == Refill::Lines {
-            while let Some((line, extent)) = batch.pop() {
-                all.push((String::from_utf8_lossy(line).into_owned(), extent));
+            while let Some(job) = batch.pop() {
+                all.push((String::from_utf8_lossy(job.url).into_owned(), job.extent));
             }
         }
         all

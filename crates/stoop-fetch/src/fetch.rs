@@ -176,7 +176,7 @@ impl Fetch {
         if let Some(misuse) = self.misuse {
             return Err(FetchError::Client(misuse.into()));
         }
-        settings.template.request("http://localhost/").map_err(FetchError::Client)?;
+        settings.template.request("http://localhost/", None).map_err(FetchError::Client)?;
         let fetchers = Fetchers::new(settings);
         fetchers.for_worker(settings, false).map_err(FetchError::Client)?;
         Run::start(self.settings, fetchers, Box::new(source), format, writer)

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop::{Client, ClientLimits, ClientTime, Error, Request, Version, without_password};
 
+use crate::job::JobOptions;
 use crate::mask;
 use crate::record::{Details, Outcome, Phases, micros};
 use crate::settings::Settings;
@@ -64,11 +65,7 @@ impl Fetchers {
             Some(tls) => client.tls(tls.clone()),
             None => client,
         };
-        Ok(Fetcher {
-            client: client.build()?,
-            template: (!settings.template.is_plain()).then(|| settings.template.clone()),
-            is_detailed,
-        })
+        Ok(Fetcher { client: client.build()?, template: settings.template.clone(), is_detailed })
     }
 }
 
@@ -115,17 +112,21 @@ fn time(settings: &Settings) -> ClientTime {
 /// The client of one worker, and how much it reports of each URL.
 pub(crate) struct Fetcher {
     client: Client,
-    template: Option<Template>,
+    template: Template,
     is_detailed: bool,
 }
 
 impl Fetcher {
     /// Fetches `url`, within the deadline from now on. The URL is parsed at once, and need not
     /// outlive the call.
-    pub(crate) fn fetch(&self, url: &str) -> impl Future<Output = Outcome> + use<'_> {
-        let request = match &self.template {
-            None => Request::get(url),
-            Some(template) => template.request(url),
+    pub(crate) fn fetch(
+        &self,
+        url: &str,
+        job: Option<&JobOptions>,
+    ) -> impl Future<Output = Outcome> + use<'_> {
+        let request = match job.is_none() && self.template.is_plain() {
+            true => Request::get(url),
+            false => self.template.request(url, job),
         };
         async move {
             match self.send(request).await {

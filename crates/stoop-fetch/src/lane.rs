@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::source::Extent;
+use crate::job::{Extent, Job, JobOptions};
 
 /// A lane is full while this many lines wait in it: a hundredth of a second of work, and memory that
 /// does not depend on the length of the list.
@@ -19,29 +19,50 @@ const BYTES_MAX: usize = 256 << 10;
 /// How many popped lines a batch keeps that is pushed to and popped from in turn.
 const LINES_KEPT: usize = 32;
 
-/// A queue of lines in one buffer, first in, first out.
+/// A queue of jobs, their URLs in one buffer, first in, first out.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     text: Vec<u8>,
-    lines: Vec<(usize, Extent)>,
+    lines: Vec<BatchLine>,
     popped: usize,
+    /// What the jobs hold beside their URLs.
+    options_bytes: usize,
+}
+
+/// A job of a batch.
+#[derive(Debug)]
+struct BatchLine {
+    /// Where its URL ends in the batch's text.
+    end: usize,
+    extent: Extent,
+    options: Option<Box<JobOptions>>,
 }
 
 impl Batch {
-    pub(crate) fn push(&mut self, line: &[u8], extent: Extent) {
+    pub(crate) fn push(&mut self, job: Job<'_>) {
         if self.popped > LINES_KEPT && 2 * self.popped > self.lines.len() {
             self.forget_popped();
         }
-        self.text.extend_from_slice(line);
-        self.lines.push((self.text.len(), extent));
+        self.options_bytes += job.held_bytes() - job.url.len();
+        self.text.extend_from_slice(job.url);
+        let Job { extent, options, .. } = job;
+        self.lines.push(BatchLine { end: self.text.len(), extent, options });
     }
 
-    /// Takes the next line.
-    pub(crate) fn pop(&mut self) -> Option<(&[u8], Extent)> {
-        let &(end, extent) = self.lines.get(self.popped)?;
-        let start = self.popped.checked_sub(1).map_or(0, |before| self.lines[before].0);
+    /// Takes the next job.
+    pub(crate) fn pop(&mut self) -> Option<Job<'_>> {
+        let start = self.popped_text();
+        let line = self.lines.get_mut(self.popped)?;
         self.popped += 1;
-        Some((&self.text[start..end], extent))
+        let (extent, options) = (line.extent, line.options.take());
+        let job = Job { url: &self.text[start..line.end], extent, options };
+        self.options_bytes -= job.held_bytes() - job.url.len();
+        Some(job)
+    }
+
+    /// Where the text of the popped jobs ends.
+    fn popped_text(&self) -> usize {
+        self.popped.checked_sub(1).map_or(0, |last| self.lines[last].end)
     }
 
     /// The number of lines left.
@@ -62,16 +83,18 @@ impl Batch {
         }
         let base = self.text.len();
         self.text.append(&mut other.text);
-        self.lines.extend(other.lines.drain(..).map(|(end, extent)| (base + end, extent)));
+        self.lines
+            .extend(other.lines.drain(..).map(|line| BatchLine { end: base + line.end, ..line }));
+        self.options_bytes += other.options_bytes;
         other.clear();
     }
 
     /// Gives the place of the popped lines to others.
     fn forget_popped(&mut self) {
-        let text = self.popped.checked_sub(1).map_or(0, |last| self.lines[last].0);
+        let text = self.popped_text();
         self.text.drain(..text);
         self.lines.drain(..self.popped);
-        self.lines.iter_mut().for_each(|(end, _)| *end -= text);
+        self.lines.iter_mut().for_each(|line| line.end -= text);
         self.popped = 0;
     }
 
@@ -81,7 +104,7 @@ impl Batch {
         self.text.shrink_to(2 * BYTES_MAX);
         self.lines.clear();
         self.lines.shrink_to(2 * LINES_MAX);
-        self.popped = 0;
+        (self.popped, self.options_bytes) = (0, 0);
     }
 }
 
@@ -201,7 +224,8 @@ impl Lane {
 
 impl LaneState {
     fn is_full(&self) -> bool {
-        self.waiting.len() >= LINES_MAX || self.waiting.text.len() >= BYTES_MAX
+        let bytes = self.waiting.text.len() + self.waiting.options_bytes;
+        self.waiting.len() >= LINES_MAX || bytes >= BYTES_MAX
     }
 }
 
@@ -215,15 +239,15 @@ mod tests {
     fn batch(lines: &[&str]) -> Batch {
         let mut batch = Batch::default();
         for line in lines {
-            batch.push(line.as_bytes(), Extent::Whole);
+            batch.push(Job::new(line.as_bytes()));
         }
         batch
     }
 
     fn lines(batch: &mut Batch) -> Vec<String> {
         let mut lines = Vec::new();
-        while let Some((line, _)) = batch.pop() {
-            lines.push(String::from_utf8_lossy(line).into_owned());
+        while let Some(job) = batch.pop() {
+            lines.push(String::from_utf8_lossy(job.url).into_owned());
         }
         lines
     }
@@ -250,9 +274,9 @@ mod tests {
     fn a_batch_that_never_runs_empty_keeps_its_size() {
         let mut queue = batch(&["first"]);
         for n in 0..10_000 {
-            queue.push(format!("line {n:04}").as_bytes(), Extent::Whole);
+            queue.push(Job::new(format!("line {n:04}").as_bytes()));
             let expected = n.max(1) - 1;
-            let popped = queue.pop().map(|(line, _)| line.to_vec());
+            let popped = queue.pop().map(|job| job.url.to_vec());
             let line = if n == 0 { "first".to_owned() } else { format!("line {expected:04}") };
             assert_eq!(popped, Some(line.into_bytes()));
         }

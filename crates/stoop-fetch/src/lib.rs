@@ -36,6 +36,7 @@ mod distribute;
 mod error;
 mod fetch;
 mod fetcher;
+mod job;
 mod lane;
 mod output;
 mod permits;

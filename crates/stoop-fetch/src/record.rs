@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use stoop::{Phase, Timings};
 
+use crate::job::Extent;
 use crate::mask;
-use crate::source::Extent;
 use crate::summary::ResultCode;
 
 /// The record of one job, as a [`RecordFormat`](crate::format::RecordFormat) is given it.
@@ -20,6 +21,10 @@ pub struct Record<'a> {
     pub url: &'a [u8],
     /// Whether `url` is all of it.
     pub extent: Extent,
+    /// The job's identifier, if it has one.
+    pub id: Option<&'a str>,
+    /// The job's metadata, if it has any.
+    pub metadata: Option<&'a RawValue>,
     /// The method of the request.
     pub method: &'a str,
     /// When the job was started, in milliseconds of Unix time.
@@ -33,7 +38,16 @@ pub struct Record<'a> {
 impl<'a> Record<'a> {
     /// A record, for the tests of a format: of a GET for `url` that started at `start_ms`.
     pub fn new(url: &'a [u8], start_ms: i64, duration: Duration, outcome: &'a Outcome) -> Self {
-        Self { url, extent: Extent::Whole, method: "GET", start_ms, duration, outcome }
+        Self {
+            url,
+            extent: Extent::Whole,
+            id: None,
+            metadata: None,
+            method: "GET",
+            start_ms,
+            duration,
+            outcome,
+        }
     }
 
     /// The URL with `***` in place of a password, as every format writes it.

@@ -6,12 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use crate::record::unix_ms;
-use crate::schedule::{HostId, Started};
-use crate::source::Extent;
-
-/// How much memory a slot keeps for its lines. Longer ones are rare, and a thousand slots would each
-/// keep room for the longest.
-const LINE_KEPT_BYTES: usize = 2048;
+use crate::schedule::Started;
 
 /// All slots of a worker, the open and the closed ones.
 #[derive(Debug, Default)]
@@ -23,10 +18,7 @@ pub(crate) struct SlotTable {
 /// A slot: one line from its start to its answer, then the next.
 #[derive(Debug)]
 pub(crate) struct UrlSlot {
-    pub(crate) line: Vec<u8>,
-    pub(crate) extent: Extent,
-    /// The host that counts it.
-    pub(crate) host: Option<HostId>,
+    pub(crate) job: Started,
     pub(crate) start: Instant,
     /// `start` in milliseconds of Unix time.
     pub(crate) start_ms: i64,
@@ -40,9 +32,7 @@ impl SlotTable {
     pub(crate) fn open(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.all.push(UrlSlot {
-                line: Vec::new(),
-                extent: Extent::Whole,
-                host: None,
+                job: Started::default(),
                 start: Instant::now(),
                 start_ms: 0,
                 is_pending: false,
@@ -68,18 +58,12 @@ impl SlotTable {
         self.all.len() - self.free.len()
     }
 
-    /// Puts the line that `take` moves into the buffer it is given into a slot, and starts its clock. False if it
-    /// had none.
-    pub(crate) fn begin(
-        &mut self,
-        index: usize,
-        take: impl FnOnce(&mut Vec<u8>) -> Option<Started>,
-    ) -> bool {
+    /// Has `start` put a job into a slot, and starts its clock. False if there was none.
+    pub(crate) fn begin(&mut self, index: usize, start: impl FnOnce(&mut Started) -> bool) -> bool {
         let slot = &mut self.all[index];
-        slot.line.clear();
-        slot.line.shrink_to(LINE_KEPT_BYTES);
-        let Some(Started { extent, host }) = take(&mut slot.line) else { return false };
-        (slot.extent, slot.host) = (extent, host);
+        if !start(&mut slot.job) {
+            return false;
+        }
         slot.start = Instant::now();
         slot.start_ms = unix_ms();
         slot.is_pending = true;
@@ -118,11 +102,12 @@ impl SlotTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::{Extent, Job};
 
     fn begin(slots: &mut SlotTable, index: usize, line: &[u8], extent: Extent) {
         let begun = slots.begin(index, |into| {
-            into.extend_from_slice(line);
-            Some(Started { extent, host: None })
+            into.put(Job::new(line).with_extent(extent), None);
+            true
         });
         assert!(begun);
     }
@@ -133,7 +118,7 @@ mod tests {
         let index = slots.open();
         assert!(slots.answer(index).is_none(), "nothing began");
         begin(&mut slots, index, b"line", Extent::Whole);
-        assert_eq!(slots.answer(index).map(|slot| &slot.line[..]), Some(&b"line"[..]));
+        assert_eq!(slots.answer(index).map(|slot| &slot.job.url[..]), Some(&b"line"[..]));
         assert!(slots.answer(index).is_none());
         begin(&mut slots, index, b"next", Extent::Overlong);
         assert!(slots.answer(index).is_some());
@@ -160,7 +145,7 @@ mod tests {
         assert_eq!((first, second, slots.open_count()), (0, 1, 2));
         begin(&mut slots, first, &[b'x'; 60_000], Extent::Whole);
         begin(&mut slots, first, b"short", Extent::Whole);
-        assert!(slots.slot(first).line.capacity() <= LINE_KEPT_BYTES);
+        assert!(slots.slot(first).job.url.capacity() <= 2048);
         slots.close(first);
         assert_eq!(slots.open(), first);
         assert_eq!(slots.indices(), 0..2);

@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use stoop::{Body, Error, Fields, Method, Request};
 
+use crate::job::JobOptions;
+
 /// The method, fields and content of each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
@@ -23,18 +25,23 @@ impl Template {
         self.method == Method::GET && self.fields.is_empty() && self.content.is_empty()
     }
 
-    /// The request for a URL.
+    /// The request for a URL, with what its job has in place of it.
     ///
     /// # Errors
-    /// Those of [`Request::new`].
-    pub(crate) fn request(&self, url: &str) -> Result<Request, Error> {
-        let mut request = Request::new(self.method.clone(), url)?;
-        if !self.fields.is_empty() {
+    /// Those of [`Request::new`], and a field that may not be sent.
+    pub(crate) fn request(&self, url: &str, job: Option<&JobOptions>) -> Result<Request, Error> {
+        let method = job.and_then(|job| job.method.as_ref()).unwrap_or(&self.method);
+        let mut request = Request::new(method.clone(), url)?;
+        if let Some(job) = job.filter(|job| !job.fields.is_empty()) {
+            *request.fields_mut() = job.fields.clone();
+            request.fields_mut().push_missing(&self.fields)?;
+        } else if !self.fields.is_empty() {
             *request.fields_mut() = self.fields.clone();
         }
-        match self.content.is_empty() {
+        let content = job.and_then(|job| job.content.as_ref()).unwrap_or(&self.content);
+        match content.is_empty() {
             true => Ok(request),
-            false => Ok(request.with_body(Body::from(self.content.clone()))),
+            false => Ok(request.with_body(Body::from(content.clone()))),
         }
     }
 }

@@ -11,7 +11,7 @@ mod format_buffer;
 mod overdue;
 
 use std::cell::{Cell, RefCell};
-use std::future::pending;
+use std::future::{Future, pending};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use self::format_buffer::FormatBuffer;
 use crate::fetcher::Fetcher;
 use crate::format::RecordFormat;
+use crate::job::Extent;
 use crate::lane::{Lane, Refill};
 use crate::record::Outcome;
 use crate::run_state::RunState;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Started};
 use crate::slots::SlotTable;
-use crate::source::Extent;
 use crate::summary::Summary;
 use crate::target::target;
 
@@ -201,7 +201,7 @@ impl<F: RecordFormat> Worker<F> {
             return false;
         }
         let mut schedule = self.schedule.borrow_mut();
-        let begun = self.slots.borrow_mut().begin(index, |line| schedule.start(line));
+        let begun = self.slots.borrow_mut().begin(index, |job| schedule.start(job));
         if begun {
             self.add_in_flight(1);
         }
@@ -211,22 +211,33 @@ impl<F: RecordFormat> Worker<F> {
     async fn fetch(&self, index: usize) -> Outcome {
         let fetch = {
             let slots = self.slots.borrow();
-            let slot = slots.slot(index);
-            let url = match slot.extent {
-                Extent::Whole => std::str::from_utf8(&slot.line).map_err(|_| "not text in UTF-8"),
-                Extent::Overlong => Err("longer than 64 KiB: these are the first"),
-                Extent::InputFailed => {
-                    Err("the input failed within this line: this is its beginning")
-                }
-                // Half a URL can be another one.
-                Extent::Interrupted => return Outcome::cancelled(Phase::Queue),
-            };
-            url.and_then(target).map(|url| self.fetcher.fetch(&url))
+            self.fetch_of(&slots.slot(index).job)
         };
         match fetch {
             Ok(fetch) => fetch.await,
-            Err(text) => Outcome::local_error("invalid_url", Phase::Request, text),
+            Err(outcome) => outcome,
         }
+    }
+
+    /// What fetches a job, or the outcome of one that is not fetched.
+    fn fetch_of(
+        &self,
+        job: &Started,
+    ) -> Result<impl Future<Output = Outcome> + use<'_, F>, Outcome> {
+        let invalid = |kind, text: &str| Outcome::local_error(kind, Phase::Request, text);
+        let options = job.options.as_deref();
+        if let Some(fault) = options.and_then(|options| options.fault.as_deref()) {
+            return Err(invalid("invalid_job", fault));
+        }
+        let url = match job.extent {
+            Extent::Whole => std::str::from_utf8(&job.url).map_err(|_| "not text in UTF-8"),
+            Extent::Overlong => Err("longer than 64 KiB: these are the first"),
+            Extent::InputFailed => Err("the input failed within this line: this is its beginning"),
+            // Half a URL can be another one.
+            Extent::Interrupted => return Err(Outcome::cancelled(Phase::Queue)),
+        };
+        let url = url.and_then(target).map_err(|text| invalid("invalid_url", text))?;
+        Ok(self.fetcher.fetch(&url, options))
     }
 
     /// Begins the next line of slot `index`, if there is one and the slot may go on; says whether it did.

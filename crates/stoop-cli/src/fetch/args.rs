@@ -26,6 +26,11 @@ that were read by then and are unfinished get 'cancelled', and so does a last li
 part. If reading fails within a line, the part of it that was read gets invalid_url: the rest may
 be missing.
 
+With --input-format jsonl a line is a JSON object: url; id, a text or number, and meta, any value, which
+the fields of jsonl have too; method; headers, an object of texts or lists of texts; and as content
+body, a text, or body_base64, or json, any value, sent as application/json. A line that is none, or
+longer than 4 MiB, gets invalid_job and no request.
+
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share one connection, or as few as the server's limit of streams allows.
 
@@ -53,7 +58,7 @@ Columns (csv), in order of completion:
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
   body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
 
-Fields (jsonl): v, the version of these fields, 1; url, method, start_time and ok (2xx);
+Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method, start_time and ok (2xx);
 duration_us; status, final_url, redirects (followed before it), http_version, content_type and
 body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed; error_kind, error_phase
 (request, queue, dns, connect, tls, send, wait, receive, redirect) and error, as text, of an error,
@@ -68,7 +73,7 @@ url_bytes is the line where it is not UTF-8, with % and all but printable ASCII 
 U+FFFD for bytes that are no text, and can be the same for different lines.
 
 Kinds of error, a closed list:
-  invalid_url dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
+  invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
   connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports too_many_files tls_handshake tls_cert_expired
   tls_cert_name tls_cert_untrusted h1_parse h2_protocol h2_goaway h2_refused closed_early reset
   read_timeout total_timeout body_too_large decode redirect_limit redirect_denied cancelled internal
@@ -118,6 +123,10 @@ pub(crate) struct FetchArgs {
     /// Read URLs from FILE, one a line ('-' is standard input)
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
+
+    /// What a line of the input is [default: lines]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
+    pub(super) input_format: Option<InputFormat>,
 
     /// URLs in flight at once [default: 100, or fewer where 'ulimit -n' is low]
     #[arg(short, long, value_name = "N", value_parser = at_once)]
@@ -250,6 +259,16 @@ pub(crate) struct FetchArgs {
     /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
     #[arg(long, value_name = "N", value_parser = cores)]
     pub(super) cores: Option<usize>,
+}
+
+/// The format of the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    /// a URL
+    #[default]
+    Lines,
+    /// a JSON object: url, id, meta, method, headers, body
+    Jsonl,
 }
 
 /// The format of an output line.

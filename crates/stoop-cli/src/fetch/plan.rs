@@ -12,7 +12,7 @@ use std::time::Duration;
 use stoop::{Proxies, Versions};
 use stoop_fetch::Politeness;
 
-use super::args::{self, FetchArgs, LineFormat, Size, SummaryStyle};
+use super::args::{self, FetchArgs, InputFormat, LineFormat, Size, SummaryStyle};
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
 use super::politeness::at_once;
@@ -35,6 +35,7 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct FetchPlan {
     pub(crate) source: UrlSource,
+    pub(crate) input_format: InputFormat,
     pub(crate) concurrency: usize,
     /// The concurrency was given by a flag or a variable.
     pub(crate) is_concurrency_given: bool,
@@ -144,6 +145,7 @@ impl FetchPlan {
         });
         Ok(Self {
             source,
+            input_format: args.input_format.unwrap_or_default(),
             concurrency,
             is_concurrency_given,
             politeness,

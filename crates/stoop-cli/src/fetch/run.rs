@@ -7,12 +7,12 @@ use std::process::exit;
 use std::time::Duration;
 
 use stoop_fetch::format::{Csv, JsonLines};
-use stoop_fetch::source::Lines;
+use stoop_fetch::source::{JobSource, JsonJobs, Lines};
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
 
-use super::args::LineFormat;
+use super::args::{InputFormat, LineFormat};
 use super::describe::describe;
 use super::output::LineSink;
 use super::plan::{FetchPlan, UrlSource};
@@ -71,7 +71,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
-    let run = start(fetch, &plan, Lines::new(lines), sink).map_err(|error| match error {
+    let run = start(fetch, &plan, jobs(&plan, lines), sink).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         error => CommandFailure::Usage(error.to_string()),
     })?;
@@ -99,11 +99,19 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     })
 }
 
+/// The jobs of the input.
+fn jobs(plan: &FetchPlan, input: Box<dyn io::Read + Send>) -> Box<dyn JobSource> {
+    match plan.input_format {
+        InputFormat::Lines => Box::new(Lines::new(input)),
+        InputFormat::Jsonl => Box::new(JsonJobs::new(input)),
+    }
+}
+
 /// Starts the run in the plan's format.
 fn start(
     fetch: Fetch,
     plan: &FetchPlan,
-    source: Lines<Box<dyn io::Read + Send>>,
+    source: Box<dyn JobSource>,
     sink: impl Write + Send + 'static,
 ) -> Result<Run, FetchError> {
     let escapes = plan.is_terminal;

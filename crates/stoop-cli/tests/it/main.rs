@@ -2,6 +2,7 @@
 //!
 //! - `internet`: the synthetic internet, from the plan to the table
 //! - `http2`: the version that is used with each server, and the number of connections
+//! - `json_jobs`: lists whose lines are JSON objects
 //! - `lines`: exactly one line for each URL, and its content
 //! - `input`: the lines that count as URLs, their sources, and their number
 //! - `get`: one request, beside curl and by itself
@@ -30,6 +31,7 @@ mod get;
 mod http2;
 mod input;
 mod internet;
+mod json_jobs;
 mod lines;
 mod machine;
 mod mistyped;

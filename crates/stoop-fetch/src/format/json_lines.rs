@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::RecordFormat;
 use super::timestamp::TimestampFormatter;
@@ -13,7 +14,7 @@ use crate::summary::ResultCode;
 /// Lines of JSON, in version 1 of their fields; `v` says so.
 ///
 /// Always there: `v`, `url`, `method`, `ok` (a status of 2xx), `start_time`, `duration_us`, `body_bytes`.
-/// `status` or `error_kind` says what came of it. The fields of [`Details`] and
+/// `id` and `meta` are the job's, if it has them. `status` or `error_kind` says what came of it. The fields of [`Details`] and
 /// [`Phases`](crate::Phases) follow where they are known. A URL that is no text has `url_bytes` too: its
 /// bytes with `%` and all but printable ASCII percent-encoded.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,7 @@ impl RecordFormat for JsonLines {
         let url = String::from_utf8_lossy(&shown);
         let json = JsonRecord {
             v: 1,
+            id: record.id,
             url: &url,
             url_bytes: matches!(url, Cow::Owned(_)).then(|| percent_encoded(&shown)),
             method: record.method,
@@ -58,6 +60,7 @@ impl RecordFormat for JsonLines {
             duration_us: record.duration.as_micros(),
             body_bytes: record.outcome.body_bytes,
             details: record.outcome.details.as_deref(),
+            meta: record.metadata,
         };
         let start = line.len();
         serde_json::to_writer(&mut *line, &json).expect("plain data, into memory");
@@ -72,6 +75,8 @@ impl RecordFormat for JsonLines {
 #[derive(Serialize)]
 struct JsonRecord<'a> {
     v: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
     url: &'a str,
     /// The URL where it is not text, so that different lines stay different.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +92,8 @@ struct JsonRecord<'a> {
     body_bytes: u64,
     #[serde(flatten)]
     details: Option<&'a Details>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<&'a RawValue>,
 }
 
 /// Escapes the control characters that JSON allows unescaped, from `start` on: DEL, and U+0080 to U+009F.

@@ -26,7 +26,6 @@ use self::polite::PoliteQueue;
 pub(crate) use self::started::{HostId, Started};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::source::Extent;
 
 /// The jobs of one worker that were not started yet.
 pub(crate) struct Schedule {
@@ -57,15 +56,15 @@ impl Schedule {
         (self.incoming.is_empty() && !is_full).then_some(&mut self.incoming)
     }
 
-    /// Moves the URL of the next job into `line`, which is empty, if one may start now.
-    pub(crate) fn start(&mut self, line: &mut Vec<u8>) -> Option<Started> {
+    /// Moves the next job into `started`, if one may start now.
+    pub(crate) fn start(&mut self, started: &mut Started) -> bool {
         match &mut self.polite {
             None => {
-                let (text, extent) = self.incoming.pop()?;
-                line.extend_from_slice(text);
-                Some(Started { extent, host: None })
+                let Some(job) = self.incoming.pop() else { return false };
+                started.put(job, None);
+                true
             }
-            Some(polite) => polite.start(&mut self.incoming, line, Instant::now()),
+            Some(polite) => polite.start(&mut self.incoming, started, Instant::now()),
         }
     }
 
@@ -91,13 +90,13 @@ impl Schedule {
         self.incoming.is_empty() && self.polite.as_ref().is_none_or(|polite| polite.held() == 0)
     }
 
-    /// Moves the URL of a job into `line`, which is empty, whatever its turn: the job will not be started.
-    pub(crate) fn discard(&mut self, line: &mut Vec<u8>) -> Option<Extent> {
-        if let Some(extent) = self.polite.as_mut().and_then(|polite| polite.discard(line)) {
-            return Some(extent);
+    /// Moves a job into `given_up`, whatever its turn: it will not be started.
+    pub(crate) fn give_up(&mut self, given_up: &mut Started) -> bool {
+        if self.polite.as_mut().is_some_and(|polite| polite.give_up(given_up)) {
+            return true;
         }
-        let (text, extent) = self.incoming.pop()?;
-        line.extend_from_slice(text);
-        Some(extent)
+        let Some(job) = self.incoming.pop() else { return false };
+        given_up.put(job, None);
+        true
     }
 }

@@ -2,15 +2,16 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::iter::once;
 use std::time::Instant;
 
 use super::feedback::Feedback;
 use super::host::{Host, Place};
 use super::host_key::host_key;
 use super::started::{HostId, Started};
+use crate::job::{Extent, Job};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::source::Extent;
 
 /// How many jobs are held of hosts that may start none now, and how many bytes of them.
 const HELD_MAX: usize = 65_536;
@@ -28,11 +29,29 @@ pub(super) struct PoliteQueue {
     timed: BinaryHeap<Reverse<(Instant, HostId)>>,
     /// Jobs that name no host: each gets a record at once.
     hostless: Batch,
-    /// The jobs in all queues, and their bytes.
-    held: usize,
-    held_bytes: usize,
+    /// The jobs in all queues.
+    held: HeldJobs,
     /// Room for the key of a job's host.
     key: Vec<u8>,
+}
+
+/// How many jobs are held, and how many bytes of them.
+#[derive(Default)]
+struct HeldJobs {
+    jobs: usize,
+    bytes: usize,
+}
+
+impl HeldJobs {
+    fn add(&mut self, job: &Job<'_>) {
+        self.jobs += 1;
+        self.bytes += job.held_bytes();
+    }
+
+    fn remove(&mut self, job: &Job<'_>) {
+        self.jobs -= 1;
+        self.bytes -= job.held_bytes();
+    }
 }
 
 impl PoliteQueue {
@@ -45,18 +64,17 @@ impl PoliteQueue {
             ready: VecDeque::new(),
             timed: BinaryHeap::new(),
             hostless: Batch::default(),
-            held: 0,
-            held_bytes: 0,
+            held: HeldJobs::default(),
             key: Vec::new(),
         }
     }
 
     pub(super) fn held(&self) -> usize {
-        self.held
+        self.held.jobs
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.held >= HELD_MAX || self.held_bytes >= HELD_BYTES_MAX
+        self.held.jobs >= HELD_MAX || self.held.bytes >= HELD_BYTES_MAX
     }
 
     pub(super) fn has_turns(&self) -> bool {
@@ -66,8 +84,8 @@ impl PoliteQueue {
     /// Sorts what came in, and returns how many jobs may at least be started now.
     pub(super) fn ready(&mut self, incoming: &mut Batch, now: Instant) -> usize {
         while !self.is_full() {
-            let Some((line, extent)) = incoming.pop() else { break };
-            self.push(line, extent, now);
+            let Some(job) = incoming.pop() else { break };
+            self.push(job, now);
         }
         while let Some(&Reverse((due, id))) = self.timed.peek()
             && due <= now
@@ -79,34 +97,30 @@ impl PoliteQueue {
         self.ready.len() + self.hostless.len()
     }
 
-    /// Moves the next job, of the host whose turn it is, into `line`.
+    /// Moves the next job, of the host whose turn it is, into `started`.
     pub(super) fn start(
         &mut self,
         incoming: &mut Batch,
-        line: &mut Vec<u8>,
+        started: &mut Started,
         now: Instant,
-    ) -> Option<Started> {
+    ) -> bool {
         if self.ready(incoming, now) == 0 {
-            return None;
+            return false;
         }
-        let (host, queue) = match self.hostless.is_empty() {
-            false => (None, &mut self.hostless),
-            true => {
-                let id = self.ready.pop_front()?;
-                let host = &mut self.hosts[id.index()];
-                host.place = Place::None;
-                host.started(&self.politeness, now);
-                (Some(id), &mut host.queue)
-            }
-        };
-        let (text, extent) = queue.pop()?;
-        line.extend_from_slice(text);
-        self.held -= 1;
-        self.held_bytes -= text.len();
-        if let Some(id) = host {
-            self.settle(id, now);
+        if let Some(job) = self.hostless.pop() {
+            self.held.remove(&job);
+            started.put(job, None);
+            return true;
         }
-        Some(Started { extent, host })
+        let Some(id) = self.ready.pop_front() else { return false };
+        let host = &mut self.hosts[id.index()];
+        let Some(job) = host.queue.pop() else { return false };
+        self.held.remove(&job);
+        started.put(job, Some(id));
+        host.place = Place::None;
+        host.started(&self.politeness, now);
+        self.settle(id, now);
+        true
     }
 
     /// A job of `id` has finished that was started at `start`.
@@ -137,30 +151,29 @@ impl PoliteQueue {
         self.timed.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Takes a job of any host, which is not started.
-    pub(super) fn discard(&mut self, line: &mut Vec<u8>) -> Option<Extent> {
-        let mut queues = std::iter::once(&mut self.hostless)
-            .chain(self.hosts.iter_mut().map(|host| &mut host.queue));
-        let (text, extent) = queues.find_map(Batch::pop)?;
-        line.extend_from_slice(text);
-        self.held -= 1;
-        self.held_bytes -= text.len();
-        Some(extent)
+    /// Moves a job of any host into `given_up`: it is not started.
+    pub(super) fn give_up(&mut self, given_up: &mut Started) -> bool {
+        let queues = self.hosts.iter_mut().map(|host| &mut host.queue);
+        let Some(job) = once(&mut self.hostless).chain(queues).find_map(Batch::pop) else {
+            return false;
+        };
+        self.held.remove(&job);
+        given_up.put(job, None);
+        true
     }
 
     /// Puts a job into the queue of its host.
-    fn push(&mut self, line: &[u8], extent: Extent, now: Instant) {
-        self.held += 1;
-        self.held_bytes += line.len();
+    fn push(&mut self, job: Job<'_>, now: Instant) {
+        self.held.add(&job);
         self.key.clear();
         let has_host =
-            extent == Extent::Whole && host_key(line, self.politeness.group, &mut self.key);
+            job.extent == Extent::Whole && host_key(job.url, self.politeness.group, &mut self.key);
         if !has_host {
-            self.hostless.push(line, extent);
+            self.hostless.push(job);
             return;
         }
         let id = self.host_of_key(now);
-        self.hosts[id.index()].queue.push(line, extent);
+        self.hosts[id.index()].queue.push(job);
         self.settle(id, now);
     }
 

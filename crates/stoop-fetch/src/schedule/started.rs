@@ -1,6 +1,10 @@
 //! A job that is started, and the host that counts it.
 
-use crate::source::Extent;
+use crate::job::{Extent, Job, JobOptions};
+
+/// How much memory is kept for the next URL. Longer ones are rare, and a thousand slots would each keep room for the
+/// longest.
+const URL_KEPT_BYTES: usize = 2048;
 
 /// A host among those of a worker. It is valid until the host's last job has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,10 +20,28 @@ impl HostId {
     }
 }
 
-/// What is known of a job that is started now, beside its URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A job that is started, or given up, with memory for its URL that is used again.
+#[derive(Debug)]
 pub(crate) struct Started {
+    pub(crate) url: Vec<u8>,
     pub(crate) extent: Extent,
+    pub(crate) options: Option<Box<JobOptions>>,
     /// None where no host is counted.
     pub(crate) host: Option<HostId>,
+}
+
+impl Started {
+    /// Takes the place of what was here.
+    pub(crate) fn put(&mut self, job: Job<'_>, host: Option<HostId>) {
+        self.url.clear();
+        self.url.shrink_to(URL_KEPT_BYTES);
+        self.url.extend_from_slice(job.url);
+        (self.extent, self.options, self.host) = (job.extent, job.options, host);
+    }
+}
+
+impl Default for Started {
+    fn default() -> Self {
+        Self { url: Vec::new(), extent: Extent::Whole, options: None, host: None }
+    }
 }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::polite::PoliteQueue;
 use super::{Feedback, HostId, Started};
+use crate::job::Job;
 use crate::lane::Batch;
 use crate::politeness::{HostGroup, Politeness};
-use crate::source::Extent;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -30,14 +30,14 @@ impl Test {
 
     fn receive(&mut self, lines: &[&str]) {
         for line in lines {
-            self.incoming.push(line.as_bytes(), Extent::Whole);
+            self.incoming.push(Job::new(line.as_bytes()));
         }
     }
 
     fn start(&mut self) -> Option<(String, Option<HostId>)> {
-        let mut line = Vec::new();
-        let Started { host, .. } = self.queue.start(&mut self.incoming, &mut line, self.now)?;
-        Some((String::from_utf8(line).expect("text"), host))
+        let mut started = Started::default();
+        let begun = self.queue.start(&mut self.incoming, &mut started, self.now);
+        begun.then(|| (String::from_utf8(started.url).expect("text"), started.host))
     }
 
     /// Starts all that may start now.
@@ -175,7 +175,7 @@ fn pauses_without_a_retry_after_double_and_none_is_longer_than_allowed() {
 fn a_window_bounds_what_is_held_and_what_is_beyond_stays_in_the_lane() {
     let mut test = Test::new(Politeness::default().per_host(1), &[]);
     for n in 0..70_000 {
-        test.incoming.push(format!("http://a/{n}").as_bytes(), Extent::Whole);
+        test.incoming.push(Job::new(format!("http://a/{n}").as_bytes()));
     }
     assert_eq!(test.start_all(), ["http://a/0"]);
     assert!(test.queue.is_full());
@@ -203,16 +203,16 @@ fn hosts_without_jobs_are_forgotten_and_overloaded_ones_after_a_while() {
 }
 
 #[test]
-fn what_is_never_started_is_discarded_once_each() {
+fn what_is_never_started_is_given_up_once_each() {
     let lines = ["http://a/1", "http://a/2", "no url", "http://b/1"];
     let mut test = Test::new(Politeness::default().per_host(1).interval(SECOND), &lines);
     assert_eq!(test.start().map(|(line, _)| line).as_deref(), Some("no url"));
-    let mut discarded = Vec::new();
-    let mut line = Vec::new();
-    while test.queue.discard(&mut line).is_some() {
-        discarded.push(String::from_utf8(std::mem::take(&mut line)).expect("text"));
+    let mut given = Vec::new();
+    let mut given_up = Started::default();
+    while test.queue.give_up(&mut given_up) {
+        given.push(String::from_utf8(given_up.url.clone()).expect("text"));
     }
-    discarded.sort();
-    assert_eq!(discarded, ["http://a/1", "http://a/2", "http://b/1"]);
+    given.sort();
+    assert_eq!(given, ["http://a/1", "http://a/2", "http://b/1"]);
     assert_eq!(test.queue.held(), 0);
 }

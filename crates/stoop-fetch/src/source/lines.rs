@@ -34,9 +34,14 @@ pub struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// The lines of `source`, which is read in pieces of up to 64 KiB and needs no buffer of its own.
     pub fn new(source: R) -> Self {
+        Self::with_line_bytes_max(source, LINE_BYTES_MAX)
+    }
+
+    /// The same, in pieces of up to `max` bytes, which is also the length of the longest line.
+    pub(super) fn with_line_bytes_max(source: R, max: usize) -> Self {
         Self {
             source,
-            buffer: vec![0; LINE_BYTES_MAX].into_boxed_slice(),
+            buffer: vec![0; max].into_boxed_slice(),
             filled: 0,
             searched: 0,
             is_skipping: false,
@@ -70,7 +75,7 @@ impl<R: Read> Lines<R> {
         if line.is_empty() || line.starts_with(b"#") {
             return ControlFlow::Continue(());
         }
-        take(Job { url: line, extent })
+        take(Job::new(line).with_extent(extent))
     }
 }
 

@@ -10,9 +10,7 @@ use super::Worker;
 use crate::format::RecordFormat;
 use crate::lane::Refill;
 use crate::record::{Outcome, Record, unix_ms};
-use crate::schedule::Feedback;
-use crate::slots::UrlSlot;
-use crate::source::Extent;
+use crate::schedule::{Feedback, Started};
 use crate::summary::ResultCode;
 
 /// How long the end of a run waits for the reader, which usually takes a moment: only a file whose disk
@@ -26,24 +24,27 @@ impl<F: RecordFormat> Worker<F> {
         let Some(slot) = slots.answer(index) else { return };
         self.add_in_flight(-1);
         let duration = slot.start.elapsed();
-        let UrlSlot { line, extent, start_ms, .. } = slot;
-        let (extent, start_ms) = (*extent, *start_ms);
-        if let Some(host) = slot.host {
+        if let Some(host) = slot.job.host {
             self.schedule.borrow_mut().finished(host, slot.start, Feedback::of(outcome));
         }
-        self.write(&Record {
-            url: line,
-            extent,
-            method: self.method(),
+        self.write(&slot.job, slot.start_ms, duration, outcome);
+    }
+
+    /// Writes the record of a job, and counts it.
+    fn write(&self, job: &Started, start_ms: i64, duration: Duration, outcome: &Outcome) {
+        let options = job.options.as_deref();
+        let method = options.and_then(|options| options.method.as_ref());
+        let record = Record {
+            url: &job.url,
+            extent: job.extent,
+            id: options.and_then(|options| options.id.as_deref()),
+            metadata: options.and_then(|options| options.metadata.as_deref()),
+            method: method.unwrap_or(&self.run.settings.template.method).as_str(),
             start_ms,
             duration,
             outcome,
-        });
-    }
-
-    /// Writes a line, and counts it.
-    fn write(&self, record: &Record<'_>) {
-        self.run.output.append(self.format.borrow_mut().format(record));
+        };
+        self.run.output.append(self.format.borrow_mut().format(&record));
         let Outcome { code, body_bytes, http2, .. } = *record.outcome;
         let duration = record.duration_ms();
         let mut summary = self.summary.borrow_mut();
@@ -57,11 +58,6 @@ impl<F: RecordFormat> Worker<F> {
         }
     }
 
-    /// The method of all requests.
-    pub(super) fn method(&self) -> &str {
-        self.run.settings.template.method.as_str()
-    }
-
     /// Ends the worker with the run: answers the lines in flight, and those that were read and never
     /// started. All of those have arrived only when the reader has closed the lane.
     pub(super) async fn cancel(&self) {
@@ -72,12 +68,10 @@ impl<F: RecordFormat> Worker<F> {
         }
         let reader_timeout = sleep(READER_END_TIMEOUT);
         tokio::pin!(reader_timeout);
-        let mut line = Vec::new();
+        let mut given_up = Started::default();
         loop {
-            while let Some(extent) = self.discard(&mut line) {
-                let (start_ms, duration) = (unix_ms(), Duration::ZERO);
-                let (url, method, outcome) = (&line, self.method(), &queued);
-                self.write(&Record { url, extent, method, start_ms, duration, outcome });
+            while self.give_up(&mut given_up) {
+                self.write(&given_up, unix_ms(), Duration::ZERO, &queued);
             }
             if self.is_lane_ended.get() {
                 return;
@@ -90,20 +84,20 @@ impl<F: RecordFormat> Worker<F> {
         }
     }
 
-    /// Moves a line that was never started into `line`, from here or from the lane.
-    fn discard(&self, line: &mut Vec<u8>) -> Option<Extent> {
-        line.clear();
+    /// Moves a job that was never started into `given_up`, from here or from the lane.
+    fn give_up(&self, given_up: &mut Started) -> bool {
         let mut schedule = self.schedule.borrow_mut();
         loop {
-            if let Some(extent) = schedule.discard(line) {
-                return Some(extent);
+            if schedule.give_up(given_up) {
+                return true;
             }
-            match self.lane().refill(schedule.room()?) {
+            let Some(room) = schedule.room() else { return false };
+            match self.lane().refill(room) {
                 Refill::Lines => {}
-                Refill::Empty => return None,
+                Refill::Empty => return false,
                 Refill::End => {
                     self.is_lane_ended.set(true);
-                    return None;
+                    return false;
                 }
             }
         }

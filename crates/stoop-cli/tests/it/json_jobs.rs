@@ -1,0 +1,82 @@
+//! Lists whose lines are JSON objects.
+
+use serde_json::Value;
+
+use crate::echo::EchoServer;
+use crate::stoop::{run, stoop};
+
+/// The records of a run over `input`.
+#[track_caller]
+fn records(options: &str, input: &str) -> Vec<Value> {
+    let ran = run(stoop(&format!("fetch --input-format jsonl -f jsonl -c 1 {options}")), input);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = String::from_utf8(ran.stdout).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn each_job_has_its_own_request_and_what_was_given_with_it_is_in_its_record() {
+    let server = EchoServer::start();
+    let url = format!("http://{}", server.address);
+    let input = format!(
+        r#"{{"url":"{url}/a","id":7,"meta":{{"k":[1,null]}}}}
+{{"url":"{url}/b","id":"x","method":"PUT","headers":{{"X-Own":"job","x-more":["1"]}},"body":"b"}}
+{{"url":"{url}/c","json":{{"q":1}}}}
+"#
+    );
+    let records = records("-H X-Own:run -H X-Run:yes", &input);
+    let of = |name: &str| records.iter().map(|record| record[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["7".into(), "x".into(), Value::Null]);
+    assert_eq!(of("meta"), [serde_json::json!({"k":[1,null]}), Value::Null, Value::Null]);
+    assert_eq!(of("method"), ["GET", "PUT", "POST"]);
+    assert_eq!(of("status"), [200, 200, 200]);
+    let seen = server.take_seen();
+    let lines: Vec<_> = seen.iter().map(|request| request.line.as_str()).collect();
+    assert_eq!(lines, ["GET /a HTTP/1.1", "PUT /b HTTP/1.1", "POST /c HTTP/1.1"]);
+    let contents: Vec<_> = seen.iter().map(|request| request.content.as_str()).collect();
+    assert_eq!(contents, ["", "b", "{\"q\":1}"]);
+    let field = |n: usize, name: &str| seen[n].fields.get(name).map(String::as_str);
+    assert_eq!(
+        [field(0, "x-own"), field(1, "x-own"), field(2, "x-own")],
+        [Some("run"), Some("job"), Some("run")]
+    );
+    assert_eq!([field(1, "x-run"), field(1, "x-more")], [Some("yes"), Some("1")]);
+    assert_eq!(field(2, "content-type"), Some("application/json"));
+}
+
+#[test]
+fn a_line_that_is_no_job_has_a_record_and_no_request() {
+    let server = EchoServer::start();
+    let url = format!("http://{}/", server.address);
+    let input =
+        format!("{url}\n{{\"url\":\"{url}\",\"bodi\":\"secret\"}}\n{{\"url\":\"{url}\"}}\n");
+    let records = records("", &input);
+    let kinds: Vec<_> = records.iter().map(|record| record["error_kind"].as_str()).collect();
+    assert_eq!(kinds, [Some("invalid_job"), Some("invalid_job"), None]);
+    assert_eq!(records[1]["url"], url.as_str());
+    let why = records[1]["error"].as_str().expect("a text");
+    assert!(
+        why.starts_with("job 2 of the input: unknown field `bodi`") && !why.contains("secret"),
+        "{why}"
+    );
+    assert_eq!(server.take_seen().len(), 1);
+}
+
+#[test]
+fn jobs_with_content_are_fetched_politely_and_within_memory() {
+    let server = EchoServer::start();
+    let url = format!("http://{}/", server.address);
+    let content = "x".repeat(20_000);
+    let input: String = (0..2_000)
+        .map(|n| format!("{{\"url\":\"{url}\",\"id\":{n},\"body\":\"{content}\"}}\n"))
+        .collect();
+    let child = stoop("fetch --input-format jsonl -f csv --summary none").spawn().expect("runs");
+    let (ran, peak_kib) = {
+        let mut child = child;
+        crate::stoop::feed(&mut child, input);
+        crate::stoop::finish_watched(child)
+    };
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 2_000));
+    // 40 MB of content came in; each worker's window is 16 MiB.
+    assert!(peak_kib < 80_000, "{peak_kib} KiB");
+}

@@ -1,0 +1,204 @@
+//! A list of jobs, each a JSON object on a line.
+
+mod fields;
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use stoop::{Method, Misuse};
+
+use self::fields::JsonFields;
+use super::{Extent, Job, JobOptions, JobSource, Lines, Take};
+
+/// A line longer than this is no job. Its content is in it, and memory for it.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// Jobs as JSON, one object a line; blank lines and those that start with `#` are skipped. Its names:
+///
+/// - `url`, which must be there;
+/// - `id`, text or a number, and `meta`, any value: the record has them too;
+/// - `method`; by default the run's, or POST with content;
+/// - `headers`, an object of texts or lists of texts;
+/// - `body`, a text, or `body_base64`, bytes in base64 (RFC 4648 §4), or `json`, any value, which is sent as
+///   `application/json` unless `headers` has another Content-Type.
+///
+/// ```
+/// use stoop_fetch::source::JsonJobs;
+///
+/// let jobs = r#"
+/// {"url": "https://example.com/", "id": 1, "meta": {"shelf": "A"}}
+/// {"url": "https://example.com/search", "headers": {"accept": "text/html"}, "json": {"q": "crab"}}
+/// "#;
+/// let source = JsonJobs::new(jobs.as_bytes());
+/// # drop(source);
+/// ```
+///
+/// A line that is no job, or longer than 4 MiB, gets a record of the kind `invalid_job`, which says where in the
+/// line and why, and has the `url` and `id` if they could be read. The line itself is in no record, since what it
+/// has may be secret.
+#[derive(Debug)]
+pub struct JsonJobs<R> {
+    lines: Lines<R>,
+    /// The number of the line that was read last, without blank ones.
+    jobs: u64,
+}
+
+impl<R: Read> JsonJobs<R> {
+    /// The jobs of `source`, which is read in large pieces and needs no buffer of its own.
+    pub fn new(source: R) -> Self {
+        Self { lines: Lines::with_line_bytes_max(source, LINE_BYTES_MAX), jobs: 0 }
+    }
+}
+
+impl<R: Read + Send> JobSource for JsonJobs<R> {
+    fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
+        let Self { lines, jobs } = self;
+        lines.read(&mut |line| hand_on(&line, jobs, take))
+    }
+
+    fn finish(&mut self, extent: Extent, take: &mut Take<'_>) {
+        let Self { lines, jobs } = self;
+        lines.finish(extent, &mut |line| hand_on(&line, jobs, take));
+    }
+
+    fn position(&self) -> u64 {
+        self.lines.position()
+    }
+}
+
+/// Calls `take` with the job of a line.
+fn hand_on(line: &Job<'_>, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<()> {
+    *jobs += 1;
+    let invalid = |why: &str| format!("job {jobs} of the input: {why}");
+    match line.extent {
+        Extent::Whole => {}
+        Extent::Interrupted => return take(Job::new(b"").with_extent(Extent::Interrupted)),
+        Extent::Overlong => {
+            let options = JobOptions::new().invalid(invalid("longer than 4 MiB"));
+            return take(Job::new(b"").with_options(options));
+        }
+        Extent::InputFailed => {
+            let options = JobOptions::new().invalid(invalid("the input failed within it"));
+            return take(Job::new(b"").with_options(options));
+        }
+    }
+    match serde_json::from_slice::<JsonJob>(line.url) {
+        Ok(mut json) => {
+            let url = std::mem::take(&mut json.url);
+            let id = json.id.take().map(JsonId::into_text);
+            let options =
+                json.into_options().unwrap_or_else(|why| JobOptions::new().invalid(invalid(&why)));
+            let options = match id {
+                Some(id) => options.id(id),
+                None => options,
+            };
+            let job = Job::new(url.as_bytes());
+            match options.is_empty() {
+                true => take(job),
+                false => take(job.with_options(options)),
+            }
+        }
+        Err(error) => {
+            // What can be told of it all the same, so that it is found again.
+            let told: Identity = serde_json::from_slice(line.url).unwrap_or_default();
+            let options = JobOptions::new().invalid(invalid(&without_value(&error.to_string())));
+            let options = match told.id {
+                Some(id) => options.id(id.into_text()),
+                None => options,
+            };
+            take(Job::new(told.url.unwrap_or_default().as_bytes()).with_options(options))
+        }
+    }
+}
+
+/// An error of serde's without the text that it quotes from the line.
+fn without_value(error: &str) -> String {
+    match (error.find("string \""), error.rfind("\", expected")) {
+        (Some(start), Some(end)) => format!("{}string{}", &error[..start], &error[end + 1..]),
+        _ => error.to_owned(),
+    }
+}
+
+/// A line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JsonJob {
+    url: String,
+    id: Option<JsonId>,
+    meta: Option<Box<RawValue>>,
+    method: Option<String>,
+    #[serde(default)]
+    headers: JsonFields,
+    body: Option<String>,
+    body_base64: Option<String>,
+    json: Option<Box<RawValue>>,
+}
+
+/// What tells a line that is no job from others.
+#[derive(Default, Deserialize)]
+struct Identity {
+    url: Option<String>,
+    id: Option<JsonId>,
+}
+
+/// An identifier.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum JsonId {
+    Text(String),
+    Number(serde_json::Number),
+}
+
+impl JsonId {
+    fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+impl JsonJob {
+    /// What it has beside its URL and identifier, or why it is no job.
+    fn into_options(self) -> Result<JobOptions, String> {
+        let mut options = JobOptions::new();
+        options.metadata = self.meta;
+        let refused = |misuse: Misuse| format!("`headers`: {misuse}");
+        for (name, value) in self.headers.0 {
+            options = options.field(&name, value.as_bytes()).map_err(refused)?;
+        }
+        let content = match (self.body, self.body_base64, self.json) {
+            (None, None, None) => None,
+            (Some(text), None, None) => Some(text.into_bytes()),
+            (None, Some(text), None) => {
+                let bytes = STANDARD.decode(text);
+                Some(bytes.map_err(|error| format!("`body_base64`: {error}"))?)
+            }
+            (None, None, Some(value)) => {
+                if !options.fields.contains("content-type") {
+                    options =
+                        options.field("content-type", b"application/json").map_err(refused)?;
+                }
+                Some(String::from(Box::<str>::from(value)).into_bytes())
+            }
+            _ => return Err("more than one of `body`, `body_base64` and `json`".to_owned()),
+        };
+        if let Some(name) = self.method {
+            let method = Method::from_bytes(name.as_bytes());
+            options = options.method(method.map_err(|_| format!("`method`: {name:?} is none"))?);
+        } else if content.is_some() {
+            options = options.method(Method::POST);
+        }
+        Ok(match content {
+            Some(content) => options.content(content),
+            None => options,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
