@@ -141,6 +141,7 @@ impl Fetcher {
         let mut details = self.is_detailed.then(|| Details {
             final_url: response.url().map(|url| mask::text(url).into_owned()),
             redirects: Some(response.redirects()),
+            attempts: Some(response.attempts()).filter(|attempts| *attempts > 1),
             location: response
                 .field("location")
                 .filter(|_| response.status().is_redirection())
@@ -170,7 +171,7 @@ impl Fetcher {
                     error: Some(mask::text(&error.to_string()).into_owned()),
                     ..details
                 });
-                let outcome = Outcome::error(error.kind().as_str());
+                let outcome = Self::error(&error);
                 return Ok(Outcome { details: details.map(Box::new), ..outcome });
             }
         };
@@ -182,6 +183,7 @@ impl Fetcher {
                 429 | 503 => response.retry_after(),
                 _ => None,
             },
+            is_redirected: false,
             details: details.map(Box::new),
         })
     }
@@ -191,6 +193,7 @@ impl Fetcher {
             status: error.status().map(|status| status.as_u16()),
             final_url: error.url().map(|url| mask::text(url).into_owned()),
             redirects: error.url().map(|_| error.redirects()),
+            attempts: Some(error.attempts()).filter(|attempts| *attempts > 1),
             location: error.location().map(masked_location),
             error_phase: Some(error.phase().as_str()),
             error: Some(mask::text(&error.to_string()).into_owned()),
@@ -199,7 +202,13 @@ impl Fetcher {
             phases,
             ..Details::default()
         });
-        Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }
+        Outcome { details: details.map(Box::new), ..Self::error(error) }
+    }
+
+    /// The outcome of an error, without details.
+    fn error(error: &Error) -> Outcome {
+        let is_redirected = error.redirects() > 0;
+        Outcome { is_redirected, ..Outcome::error(error.kind().as_str()) }
     }
 }
 

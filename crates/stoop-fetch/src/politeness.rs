@@ -6,12 +6,19 @@ use std::time::Duration;
 /// an origin of HTTP/1.
 const PER_HOST: usize = 8;
 
+/// A host that answers at times answers one of so many.
+const FAILURES_MAX: u32 = 20;
+
 /// How much a run asks of one host, in all its workers together: how many jobs are in flight at once, and how much
 /// time passes between the starts of two.
 ///
 /// A host that answers 429 or 503 is given half as many at once, and none at all for as long as its Retry-After says,
 /// up to [`pause_max`](Self::pause_max); without one, for a time that begins at a second and doubles each time. It gets
 /// one more at once for each round of other answers, up to its limit.
+///
+/// A host with which twenty jobs in turn came to nothing, without a single response, is left alone for 30 s: its jobs get
+/// records of the kind `host_suspended` meanwhile, at once and without a request. Then one job is tried; if that comes to
+/// nothing as well, the host is left alone for twice as long, up to five minutes.
 ///
 /// The host is that of the URL as it was given; redirects lead to others without being counted there. Ports are no
 /// difference: they are one machine.
@@ -33,6 +40,7 @@ pub struct Politeness {
     pub(crate) per_host: usize,
     pub(crate) interval: Duration,
     pub(crate) pause_max: Duration,
+    pub(crate) failures_max: u32,
     pub(crate) group: HostGroup,
 }
 
@@ -49,12 +57,14 @@ pub enum HostGroup {
 }
 
 impl Default for Politeness {
-    /// Eight jobs at once for each host, without an interval; pauses of up to a minute.
+    /// Eight jobs at once for each host, without an interval; pauses of up to a minute, and an end of requests for a
+    /// while after twenty failures in turn.
     fn default() -> Self {
         Self {
             per_host: PER_HOST,
             interval: Duration::ZERO,
             pause_max: Duration::from_secs(60),
+            failures_max: FAILURES_MAX,
             group: HostGroup::Host,
         }
     }
@@ -78,6 +88,13 @@ impl Politeness {
     #[must_use]
     pub fn pause_max(self, pause: Duration) -> Self {
         Self { pause_max: pause, ..self }
+    }
+
+    /// How many jobs of a host may come to nothing in turn until it is left alone for a while; 0 for any number. By
+    /// default 20.
+    #[must_use]
+    pub fn failures_max(self, jobs: u32) -> Self {
+        Self { failures_max: jobs, ..self }
     }
 
     /// What counts as one host. By default [`HostGroup::Host`].

@@ -78,6 +78,8 @@ pub struct Outcome {
     pub http2: bool,
     /// How long the host asks not to be asked again (Retry-After), with a status of 429 or 503.
     pub retry_after: Option<Duration>,
+    /// A redirect was followed before it came to an error.
+    pub(crate) is_redirected: bool,
     /// Everything else; gathered only for formats that need it.
     pub details: Option<Box<Details>>,
 }
@@ -98,6 +100,9 @@ pub struct Details {
     /// How many redirects were followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirects: Option<u16>,
+    /// How often the request was sent, if more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
     /// The version of HTTP of the response: `1.0`, `1.1` or `2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_version: Option<&'static str>,
@@ -169,7 +174,14 @@ pub(crate) fn micros(duration: Duration) -> u64 {
 impl Outcome {
     /// An outcome of which only the code is known.
     pub fn new(code: ResultCode<'static>) -> Self {
-        Self { code, body_bytes: 0, http2: false, retry_after: None, details: None }
+        Self {
+            code,
+            body_bytes: 0,
+            http2: false,
+            retry_after: None,
+            is_redirected: false,
+            details: None,
+        }
     }
 
     /// An error, by its kind alone.

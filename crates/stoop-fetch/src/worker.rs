@@ -229,6 +229,11 @@ impl<F: RecordFormat> Worker<F> {
         if let Some(fault) = options.and_then(|options| options.fault.as_deref()) {
             return Err(invalid("invalid_job", fault));
         }
+        if job.is_suspended {
+            let text =
+                "its host did not answer so many times in turn that it is left alone for a while";
+            return Err(Outcome::local_error("host_suspended", Phase::Queue, text));
+        }
         let url = match job.extent {
             Extent::Whole => std::str::from_utf8(&job.url).map_err(|_| "not text in UTF-8"),
             Extent::Overlong => Err("longer than 64 KiB: these are the first"),

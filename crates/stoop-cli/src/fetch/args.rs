@@ -37,7 +37,8 @@ the URLs of an origin share one connection, or as few as the server's limit of s
 Politeness: of one host, whatever its ports, at most 8 URLs are in flight at once, and the others of
 the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its Retry-After
 says, at most 60 s, or for 1 s, 2 s, 4 s and so on, and then given half as many at once, and one
-more with each round of other answers. Time that a URL waits for its host is not part of its
+more with each round of other answers. A host that does not answer 20 times in turn is left alone
+for 30 s and more, with host_suspended for its URLs, until one is answered again. Time that a URL waits for its host is not part of its
 duration. --concurrency, if it is given, lifts all of that, unless one of the options of politeness
 is given too. Each core holds up to 65,536 URLs that wait, and reads no further then: shuffle a
 list that is sorted by hosts. Where a redirect leads is not counted.
@@ -59,7 +60,7 @@ Columns (csv), in order of completion:
   body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
 
 Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method, start_time and ok (2xx);
-duration_us; status, final_url, redirects (followed before it), http_version, content_type and
+duration_us; status, final_url, redirects (followed before it), attempts, if more than one, http_version, content_type and
 body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed; error_kind, error_phase
 (request, queue, dns, connect, tls, send, wait, receive, redirect) and error, as text, of an error,
 with final_url and redirects of the request that failed, and the known fields of its answer, as for
@@ -76,7 +77,7 @@ Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
   connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports too_many_files tls_handshake tls_cert_expired
   tls_cert_name tls_cert_untrusted h1_parse h2_protocol h2_goaway h2_refused closed_early reset
-  read_timeout total_timeout body_too_large decode redirect_limit redirect_denied cancelled internal
+  read_timeout total_timeout body_too_large decode redirect_limit redirect_denied host_suspended cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;

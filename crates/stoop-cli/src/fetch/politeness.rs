@@ -26,12 +26,17 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "N", value_parser = interval_of_rate)]
     host_rate: Option<Duration>,
 
+    /// URLs of a host that may come to nothing in turn until it is left alone for a while, with
+    /// 'host_suspended' for its URLs; 0 for any number [default: 20]
+    #[arg(long, value_name = "N")]
+    host_failures: Option<u32>,
+
     /// Count the hosts of a registrable domain as one, by the public suffix list
     #[arg(long)]
     by_domain: bool,
 
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "by_domain"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "by_domain"])]
     no_politeness: bool,
 }
 
@@ -39,13 +44,20 @@ impl PolitenessArgs {
     /// The politeness of a run, whose concurrency may have been given.
     pub(super) fn politeness(&self, concurrency: Option<usize>) -> Option<Politeness> {
         let interval = self.host_interval.or(self.host_rate);
-        let is_asked_for = self.per_host.is_some() || interval.is_some() || self.by_domain;
+        let is_asked_for = self.per_host.is_some()
+            || interval.is_some()
+            || self.host_failures.is_some()
+            || self.by_domain;
         if self.no_politeness || concurrency.is_some() && !is_asked_for {
             return None;
         }
         let politeness = Politeness::default();
         let politeness = match self.per_host.or(concurrency) {
             Some(jobs) => politeness.per_host(jobs),
+            None => politeness,
+        };
+        let politeness = match self.host_failures {
+            Some(jobs) => politeness.failures_max(jobs),
             None => politeness,
         };
         let group = if self.by_domain { HostGroup::RegistrableDomain } else { HostGroup::Host };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::server::Server;
+use crate::server::{Server, refusing};
 use crate::stoop::{run, stoop};
 
 /// When each request came to a host, and when its response was sent.
@@ -156,4 +156,27 @@ fn a_run_that_ends_while_hosts_pause_answers_what_waits() {
     assert_eq!(lines.len(), 300);
     let cancelled = lines.iter().filter(|line| line.code == "cancelled").count();
     assert_eq!(cancelled, 299);
+}
+
+#[test]
+fn a_host_that_never_answers_is_left_alone_and_others_are_not() {
+    let server = Server::start();
+    let list: String =
+        (0..100).map(|n| format!("http://{}/{n}\n{}\n", refusing(), server.url("/ok/1"))).collect();
+    for (options, refused, suspended) in [
+        ("", 20, 80),
+        ("--host-failures 5", 5, 95),
+        ("--host-failures 0", 100, 0),
+        ("-c 8", 100, 0),
+    ] {
+        let ran = run(stoop(&format!("fetch --summary none {options}")), list.as_str());
+        let lines = ran.lines();
+        let count = |code: &str| lines.iter().filter(|line| line.code == code).count();
+        assert_eq!((lines.len(), count("200")), (200, 100), "{options}");
+        // Those in flight when the last of them fails have failed as well.
+        let tried = count("connect_refused");
+        assert!((refused..=refused + 7).contains(&tried) || tried == refused, "{options}: {tried}");
+        assert_eq!(tried + count("host_suspended"), 100, "{options}");
+        assert!(count("host_suspended") <= suspended, "{options}");
+    }
 }

@@ -12,6 +12,7 @@ const OK: Outcome = Outcome {
     body_bytes: 1234,
     http2: false,
     retry_after: None,
+    is_redirected: false,
     details: None,
 };
 

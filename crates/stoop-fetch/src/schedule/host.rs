@@ -12,16 +12,9 @@ const PAUSE_MIN: Duration = Duration::from_secs(1);
 /// How long it is remembered that a host asked for less, while it has no jobs.
 const OVERLOAD_MEMORY: Duration = Duration::from_secs(60);
 
-/// Where a host stands whose jobs wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In no queue: it has no job that waits, or as many in flight as it may have.
-    None,
-    /// Among those that may start a job now.
-    Ready,
-    /// Among those whose time comes.
-    Timed,
-}
+/// How long a host is left alone at first, and at most, that does not answer.
+const SUSPENSION: Duration = Duration::from_secs(30);
+const SUSPENSION_MAX: Duration = Duration::from_secs(300);
 
 /// A host of a worker.
 #[derive(Debug)]
@@ -30,15 +23,24 @@ pub(super) struct Host {
     /// Its jobs that wait, in their order.
     pub(super) queue: Batch,
     pub(super) in_flight: usize,
-    pub(super) place: Place,
+    /// It stands among those that may start a job now.
+    pub(super) is_ready: bool,
+    /// When it is looked at again, if its time comes.
+    pub(super) timed_at: Option<Instant>,
     /// No job is started before.
-    pub(super) next_start: Instant,
+    next_start: Instant,
     /// How many are in flight at once: it falls by half, and grows by a part of one with each answer.
     allowed: f64,
     /// How many pauses there were since the last answer.
     pauses: u32,
     /// When it last asked for less. What was started before says nothing new.
     overloaded_at: Option<Instant>,
+    /// How many jobs came to nothing since its last response.
+    failures: u32,
+    /// How often it was suspended since then.
+    suspensions: u32,
+    /// Until when its jobs are not tried.
+    suspended_until: Option<Instant>,
 }
 
 impl Host {
@@ -47,11 +49,15 @@ impl Host {
             key: key.into(),
             queue: Batch::default(),
             in_flight: 0,
-            place: Place::None,
+            is_ready: false,
+            timed_at: None,
             next_start: now,
             allowed: politeness.per_host as f64,
             pauses: 0,
             overloaded_at: None,
+            failures: 0,
+            suspensions: 0,
+            suspended_until: None,
         }
     }
 
@@ -60,9 +66,20 @@ impl Host {
         Self::new(b"", &Politeness::default(), now)
     }
 
-    /// Whether it may have one more job in flight, if its time has come.
-    pub(super) fn has_room(&self) -> bool {
-        (self.in_flight as f64) < self.allowed.floor()
+    /// When its next job may start, if no other has to finish first.
+    pub(super) fn next_start(&self, now: Instant) -> Option<Instant> {
+        if self.is_suspended(now) {
+            // To be answered at once.
+            return Some(now);
+        }
+        // After a suspension one job tries whether it answers.
+        let allowed = if self.suspended_until.is_some() { 1.0 } else { self.allowed.floor() };
+        ((self.in_flight as f64) < allowed).then_some(self.next_start)
+    }
+
+    /// Whether its jobs are answered without being tried.
+    pub(super) fn is_suspended(&self, now: Instant) -> bool {
+        self.suspended_until.is_some_and(|until| now < until)
     }
 
     /// Takes note that a job was started.
@@ -81,6 +98,7 @@ impl Host {
     ) {
         match feedback {
             Feedback::None => {}
+            Feedback::Failed => self.failed(politeness, start, now),
             Feedback::Answered if self.overloaded_at.is_some_and(|at| start <= at) => {}
             Feedback::Answered => {
                 self.pauses = 0;
@@ -101,12 +119,28 @@ impl Host {
                 self.next_start = self.next_start.max(now + pause);
             }
         }
+        if matches!(feedback, Feedback::Answered | Feedback::Overloaded(_)) {
+            (self.failures, self.suspensions, self.suspended_until) = (0, 0, None);
+        }
         self.in_flight -= 1;
+    }
+
+    /// Takes note that a job came to nothing that was started at `start`.
+    fn failed(&mut self, politeness: &Politeness, start: Instant, now: Instant) {
+        self.failures = self.failures.saturating_add(1);
+        let is_reached = politeness.failures_max > 0 && self.failures >= politeness.failures_max;
+        // What was started before a suspension says nothing new.
+        if is_reached && self.suspended_until.is_none_or(|until| start >= until) {
+            let doubled = SUSPENSION * (1 << self.suspensions.min(16));
+            self.suspended_until = Some(now + doubled.min(SUSPENSION_MAX));
+            self.suspensions += 1;
+        }
     }
 
     /// Until when it is remembered without jobs.
     pub(super) fn remembered_until(&self) -> Instant {
         let overloaded = self.overloaded_at.map(|at| at + OVERLOAD_MEMORY);
-        overloaded.map_or(self.next_start, |until| until.max(self.next_start))
+        let suspended = self.suspended_until.map(|until| until + OVERLOAD_MEMORY);
+        overloaded.into_iter().chain(suspended).fold(self.next_start, Instant::max)
     }
 }

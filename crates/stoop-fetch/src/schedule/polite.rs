@@ -6,7 +6,7 @@ use std::iter::once;
 use std::time::Instant;
 
 use super::feedback::Feedback;
-use super::host::{Host, Place};
+use super::host::Host;
 use super::host_key::host_key;
 use super::started::{HostId, Started};
 use crate::job::{Extent, Job};
@@ -91,8 +91,12 @@ impl PoliteQueue {
             && due <= now
         {
             self.timed.pop();
-            self.hosts[id.index()].place = Place::None;
-            self.settle(id, now);
+            let host = &mut self.hosts[id.index()];
+            // Another entry of its may be due before.
+            if host.timed_at == Some(due) {
+                host.timed_at = None;
+                self.settle(id, now);
+            }
         }
         self.ready.len() + self.hostless.len()
     }
@@ -114,11 +118,15 @@ impl PoliteQueue {
         }
         let Some(id) = self.ready.pop_front() else { return false };
         let host = &mut self.hosts[id.index()];
+        host.is_ready = false;
+        let is_suspended = host.is_suspended(now);
+        if !is_suspended {
+            host.started(&self.politeness, now);
+        }
         let Some(job) = host.queue.pop() else { return false };
         self.held.remove(&job);
-        started.put(job, Some(id));
-        host.place = Place::None;
-        host.started(&self.politeness, now);
+        started.put(job, (!is_suspended).then_some(id));
+        started.is_suspended = is_suspended;
         self.settle(id, now);
         true
     }
@@ -133,8 +141,8 @@ impl PoliteQueue {
     ) {
         let host = &mut self.hosts[id.index()];
         host.finished(&self.politeness, start, feedback, now);
-        if host.place == Place::Ready && !(host.has_room() && host.next_start <= now) {
-            host.place = Place::None;
+        if host.is_ready && host.next_start(now).is_none_or(|at| at > now) {
+            host.is_ready = false;
             self.ready.retain(|ready| *ready != id);
         }
         self.settle(id, now);
@@ -198,26 +206,30 @@ impl PoliteQueue {
         id
     }
 
-    /// Puts a host that stands nowhere where it belongs, or forgets it.
+    /// Puts a host where it belongs, or forgets it.
     fn settle(&mut self, id: HostId, now: Instant) {
         let host = &mut self.hosts[id.index()];
-        if host.place != Place::None {
+        if host.is_ready {
             return;
         }
         let due = match (host.queue.is_empty(), host.in_flight) {
-            (false, _) if host.has_room() => host.next_start,
-            (true, 0) => host.remembered_until(),
-            _ => return,
+            (false, _) => host.next_start(now),
+            (true, 0) => Some(host.remembered_until()),
+            (true, _) => None,
         };
+        let Some(due) = due else { return };
         if due > now {
-            host.place = Place::Timed;
-            self.timed.push(Reverse((due, id)));
+            // An entry that is due before looks again.
+            if host.timed_at.is_none_or(|at| due < at) {
+                host.timed_at = Some(due);
+                self.timed.push(Reverse((due, id)));
+            }
         } else if host.queue.is_empty() {
             self.by_key.remove(&host.key);
             *host = Host::forgotten(now);
             self.free.push(id);
         } else {
-            host.place = Place::Ready;
+            host.is_ready = true;
             self.ready.push_back(id);
         }
     }

@@ -28,6 +28,8 @@ pub(crate) struct Started {
     pub(crate) options: Option<Box<JobOptions>>,
     /// None where no host is counted.
     pub(crate) host: Option<HostId>,
+    /// Its host does not answer: the job is not tried.
+    pub(crate) is_suspended: bool,
 }
 
 impl Started {
@@ -37,11 +39,18 @@ impl Started {
         self.url.shrink_to(URL_KEPT_BYTES);
         self.url.extend_from_slice(job.url);
         (self.extent, self.options, self.host) = (job.extent, job.options, host);
+        self.is_suspended = false;
     }
 }
 
 impl Default for Started {
     fn default() -> Self {
-        Self { url: Vec::new(), extent: Extent::Whole, options: None, host: None }
+        Self {
+            url: Vec::new(),
+            extent: Extent::Whole,
+            options: None,
+            host: None,
+            is_suspended: false,
+        }
     }
 }

@@ -148,6 +148,17 @@ fn an_overloaded_host_pauses_and_gets_half_and_then_one_more_each_round() {
 }
 
 #[test]
+fn a_host_that_is_remembered_for_a_while_starts_what_comes_at_once() {
+    let mut test = Test::new(Politeness::default(), &["http://a/1"]);
+    let (start, host) = (test.now, test.start().expect("ready").1);
+    test.finish(host, start, Feedback::Overloaded(Some(SECOND)));
+    test.now += SECOND;
+    assert!(test.start().is_none(), "nothing waits");
+    test.receive(&["http://a/2"]);
+    assert_eq!(test.start_all(), ["http://a/2"]);
+}
+
+#[test]
 fn pauses_without_a_retry_after_double_and_none_is_longer_than_allowed() {
     let lines = ["http://a/1"; 20];
     let longest = Duration::from_secs(10);
@@ -215,4 +226,67 @@ fn what_is_never_started_is_given_up_once_each() {
     given.sort();
     assert_eq!(given, ["http://a/1", "http://a/2", "http://b/1"]);
     assert_eq!(test.queue.held(), 0);
+}
+
+#[test]
+fn a_host_that_never_answers_is_left_alone_and_then_tried_by_one_job() {
+    let politeness = Politeness::default().failures_max(3);
+    let mut test = Test::new(politeness, &["http://a/1"; 6]);
+    let begun = test.now;
+    let mut started = Started::default();
+    let mut suspended = |test: &mut Test| {
+        let started_now = test.queue.start(&mut test.incoming, &mut started, test.now);
+        started_now.then_some((started.host, started.is_suspended))
+    };
+    let (_, host) = test.start().expect("ready");
+    let _ = (test.start(), test.start());
+    for _ in 0..3 {
+        test.finish(host, begun, Feedback::Failed);
+    }
+    // What waits is answered at once, and what comes.
+    for _ in 0..3 {
+        assert_eq!(suspended(&mut test), Some((None, true)));
+    }
+    test.now = begun + 30 * SECOND - Duration::from_nanos(1);
+    test.receive(&["http://a/2"]);
+    assert_eq!(suspended(&mut test), Some((None, true)));
+    // One job tries it, and fails.
+    test.now = begun + 30 * SECOND;
+    test.receive(&["http://a/3"; 3]);
+    assert_eq!(suspended(&mut test), Some((host, false)));
+    assert_eq!(suspended(&mut test), None);
+    let start = test.now;
+    test.finish(host, start, Feedback::Failed);
+    assert_eq!(suspended(&mut test), Some((None, true)));
+    test.now = start + 59 * SECOND;
+    assert_eq!(suspended(&mut test), Some((None, true)));
+    // The next one is answered.
+    test.now = start + 60 * SECOND;
+    test.receive(&["http://a/4"; 3]);
+    assert_eq!(suspended(&mut test), Some((host, false)));
+    assert_eq!(suspended(&mut test), None);
+    let start = test.now;
+    test.finish(host, start, Feedback::Answered);
+    assert_eq!([suspended(&mut test), suspended(&mut test)], [Some((host, false)); 2]);
+}
+
+#[test]
+fn a_host_that_waits_for_its_interval_is_suspended_all_the_same() {
+    let politeness = Politeness::default().failures_max(1).interval(100 * SECOND);
+    let mut test = Test::new(politeness, &["http://a/1", "http://a/2"]);
+    let (begun, host) = (test.now, test.start().expect("ready").1);
+    assert!(test.start().is_none());
+    test.finish(host, begun, Feedback::Failed);
+    assert_eq!(test.start(), Some(("http://a/2".to_owned(), None)));
+}
+
+#[test]
+fn failures_between_responses_do_not_add_up() {
+    let mut test = Test::new(Politeness::default().failures_max(2), &["http://a/1"; 9]);
+    for feedback in [Feedback::Failed, Feedback::Answered, Feedback::Failed, Feedback::None] {
+        let (start, host) = (test.now, test.start().expect("not suspended").1);
+        assert!(host.is_some());
+        test.finish(host, start, feedback);
+    }
+    assert!(test.start().expect("not suspended").1.is_some());
 }

@@ -50,6 +50,12 @@ impl<B> Response<B> {
         self.sent.as_ref().map_or_else(Timings::default, |parts| parts.timings)
     }
 
+    /// How often the request was sent to get it, redirects not counted: 1 unless it was
+    /// [retried](crate::Retries); 0 for one that was made here.
+    pub fn attempts(&self) -> u32 {
+        self.sent.as_ref().map_or(0, |parts| parts.attempts)
+    }
+
     /// The redirects that were followed to get it, the first one first; empty for one that was made here.
     pub fn history(&self) -> &[PastRedirect] {
         self.sent.as_ref().map_or(&[], |parts| &parts.history)
