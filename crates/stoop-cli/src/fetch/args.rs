@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::politeness::{PolitenessArgs, at_once};
+use super::retry::RetryArgs;
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 use crate::units;
@@ -172,10 +173,8 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) cookie_jar: Option<PathBuf>,
 
-    /// Try a URL again up to N times within its deadline, after errors and statuses that may pass, where
-    /// that does no harm; at most a fifth as many as there are URLs
-    #[arg(long, value_name = "N", value_parser = retries)]
-    pub(super) retry: Option<u32>,
+    #[command(flatten)]
+    pub(super) retry: RetryArgs,
 
     /// End with exit code 22 if any URL came to an error, or a status of 400 or more
     #[arg(long)]
@@ -301,10 +300,6 @@ pub(crate) struct Size(pub(crate) Option<u64>);
 
 pub(super) fn limit(text: &str) -> Result<u64, String> {
     units::count(text, 1..=u64::MAX)
-}
-
-fn retries(text: &str) -> Result<u32, String> {
-    units::count(text, 0..=100).map(|n| n as u32)
 }
 
 fn redirects(text: &str) -> Result<u32, String> {

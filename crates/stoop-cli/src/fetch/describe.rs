@@ -1,6 +1,6 @@
 //! Translates a plan into the library's description of a run.
 
-use stoop::{ClientBuilder, Redirects, Retries};
+use stoop::{ClientBuilder, Redirects};
 use stoop_fetch::{Fetch, Stop};
 
 #[cfg(feature = "tls")]
@@ -68,10 +68,7 @@ fn configure(plan: &FetchPlan, client: ClientBuilder) -> ClientBuilder {
         true => client,
         false => client.user_agent(plan.user_agent.as_str()),
     };
-    let client = match plan.retries {
-        0 => client,
-        retries => client.retries(Retries::up_to(retries)),
-    };
+    let client = client.retries(plan.retries.clone());
     let client = match &plan.cookies {
         Some(cookies) => client.cookies(cookies.jar.clone()),
         None => client,

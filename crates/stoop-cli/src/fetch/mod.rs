@@ -15,6 +15,7 @@ mod plan;
 mod politeness;
 mod pretty;
 mod progress;
+mod retry;
 mod run;
 mod source;
 mod template;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use stoop::{Proxies, Versions};
+use stoop::{Proxies, Retries, Versions};
 use stoop_fetch::Politeness;
 
 use super::args::{self, FetchArgs, InputFormat, LineFormat, Size, SummaryStyle};
@@ -57,7 +57,7 @@ pub(crate) struct FetchPlan {
     pub(crate) template: Option<Template>,
     pub(crate) decodes: bool,
     pub(crate) cookies: Option<CookieFile>,
-    pub(crate) retries: u32,
+    pub(crate) retries: Retries,
     /// A URL that failed is a failure of the command.
     pub(crate) fails: bool,
     pub(crate) proxies: Proxies,
@@ -165,7 +165,7 @@ impl FetchPlan {
             template: template.map_err(|error| CommandFailure::Usage(error.to_string()))?,
             decodes: args.compressed,
             cookies: args.cookie_jar.map(CookieFile::open).transpose()?,
-            retries: args.retry.unwrap_or(0),
+            retries: args.retry.retries(),
             fails: args.fail,
             proxies: proxies.map_err(CommandFailure::Usage)?,
             resolve: args.resolve,

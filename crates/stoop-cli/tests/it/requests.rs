@@ -98,6 +98,41 @@ fn a_status_that_may_pass_is_tried_again() {
 }
 
 #[test]
+fn what_is_tried_again_and_how_often_may_be_said_and_is_told() {
+    for (options, path, status, attempts) in [
+        ("--retry 2", "/flaky", 200, Some(2)),
+        ("--retry 2 --retry-on connect_refused,404", "/flaky", 503, None),
+        ("--retry 2 --retry-on connect_refused,404", "/status/404", 404, Some(3)),
+        ("--retry 1 --retry-on 5xx", "/status/501", 501, Some(2)),
+        ("--retry 1 --retry-on 5xx -d x", "/status/501", 501, None),
+        ("--retry 0", "/flaky", 503, None),
+    ] {
+        let (server, url) = serving();
+        let ran = run(stoop(&format!("fetch -f jsonl {options} {url}{path}")), "");
+        let json: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        assert_eq!(json["status"], status, "{options} {path}: {json}");
+        let expected = attempts.map_or(Value::Null, Value::from);
+        assert_eq!(json["attempts"], expected, "{options} {path}: {json}");
+        assert_eq!(server.take_seen().len(), attempts.unwrap_or(1), "{options} {path}");
+    }
+    let dead = format!("http://{}/", refusing());
+    let ran =
+        run(stoop(&format!("fetch -f jsonl --retry 1 --retry-on connect_refused {dead}")), "");
+    let json: Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    assert_eq!((&json["error_kind"], &json["attempts"]), (&"connect_refused".into(), &2.into()));
+}
+
+#[test]
+fn a_budget_bounds_the_retries_of_a_run() {
+    let (server, url) = serving();
+    let list = format!("{url}/status/503\n").repeat(100);
+    let line = "fetch -c 4 --cores 1 --summary none --retry 5 --retry-budget 0";
+    let ran = run(stoop(line), list);
+    assert_eq!(ran.lines().len(), 100);
+    assert_eq!(server.take_seen().len(), 110, "ten beside the budget");
+}
+
+#[test]
 fn a_failed_url_is_a_failure_only_if_that_is_wanted() {
     let (_server, url) = serving();
     for (path, code) in [("/status/404", 22), ("/status/500", 22), ("/status/304", 0), ("/", 0)] {
