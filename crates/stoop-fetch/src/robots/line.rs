@@ -94,7 +94,7 @@ fn directive(name: &[u8]) -> Option<Directive> {
 /// The words of a line, if it has exactly two.
 fn two_words(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut words = line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
-    let two = (words.next()?, words.next()?);
+    let two = (trim(words.next()?), trim(words.next()?));
     words.next().is_none().then_some(two)
 }
 

@@ -91,7 +91,7 @@ impl RobotsTxt {
         let mut reader = Reader::new(agent);
         line::records(file).for_each(|record| reader.read(record));
         let (rules, sitemaps, crawl_delay_ms) = reader.finish();
-        // The bound of reading and three octets for each that must be encoded keep it far below.
+        // The bound of reading keeps it far below: an octet of the file takes six at most.
         let rules_len = rules.len() as u32;
         Self { data: [rules, sitemaps].concat().into(), rules_len, crawl_delay_ms }
     }
