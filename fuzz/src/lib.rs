@@ -22,6 +22,7 @@ pub mod proxy_protocol;
 pub mod ranges;
 pub mod request;
 pub mod response;
+pub mod robots;
 mod web;
 pub mod websocket;
 

@@ -53,6 +53,7 @@ mod worker;
 
 pub mod format;
 pub mod mask;
+pub mod robots;
 pub mod source;
 pub mod summary;
 pub mod target;

@@ -66,6 +66,22 @@ const GO_HTTPBIN: Tool = Tool {
     ],
 };
 
+/// A reader of robots.txt files in Python, whose decisions are compared with ours.
+const PROTEGO: Tool = Tool {
+    name: "protego",
+    probe: &["test", "-d", "target/tools/protego/protego-0.7.0.dist-info"],
+    install: &[
+        "pip3",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--upgrade",
+        "--target=target/tools/protego",
+        "protego==0.7.0",
+    ],
+};
+
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY, AUTOBAHN];
 
 /// Programs that the tests talk to or that download what they read, and their Debian packages. A
@@ -83,6 +99,7 @@ const PEERS: &[(&str, &str)] = &[
     ("microsocks", "microsocks"),
     ("slowhttptest", "slowhttptest"),
     ("chromium", "chromium"),
+    ("python3", "python3"),
     ("pip3", "python3-pip"),
     (GO, "golang-go"),
     (VALGRIND, "valgrind"),
@@ -144,10 +161,9 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
         let install = as_root("apt-get install").args(["--yes", "--quiet"]);
         commands.push(install.arg("--no-install-recommends").args(packages));
     }
-    // It needs Go, which is one of the packages.
-    if !GO_HTTPBIN.is_installed() {
-        commands.push(command(GO_HTTPBIN.install));
-    }
+    // They need Go and pip, which are among the packages.
+    let behind = [GO_HTTPBIN, PROTEGO].into_iter().filter(|tool| !tool.is_installed());
+    commands.extend(behind.map(|tool| command(tool.install)));
     let mut failed = Vec::new();
     for command in &commands {
         if let Err(how) = command.run() {

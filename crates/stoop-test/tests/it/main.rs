@@ -13,6 +13,7 @@
 //! - [`programs`]: runs programs of other projects
 //! - [`properties`]: properties of every message, checked with random ones
 //! - [`rfc9110`]: the HTTP semantics that a connection has to keep
+//! - [`robots`]: robots.txt files, as another project's reader decides
 //! - [`splitting`]: no value that a caller passes can split a message
 //! - [`tables`]: every decision of the machines, compared with `goldens/`
 //! - [`tunnels`]: a server's end of a tunnel that sends back in capitals what it receives
@@ -35,6 +36,7 @@ mod rfc7541;
 mod rfc9110;
 mod rfc9112;
 mod rfc9113;
+mod robots;
 mod seeds;
 mod server;
 mod splitting;

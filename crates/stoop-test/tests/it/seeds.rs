@@ -123,3 +123,8 @@ fn the_seeds_of_forms_pass() {
 fn the_seeds_of_ranges_pass() {
     run("ranges", fuzz::ranges::check);
 }
+
+#[test]
+fn the_seeds_of_robots_files_pass() {
+    run("robots", fuzz::robots::check);
+}

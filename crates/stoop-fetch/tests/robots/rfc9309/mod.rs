@@ -1,0 +1,5 @@
+//! RFC 9309: `syntax`, `rules` and `access`, in its order.
+
+mod access;
+mod rules;
+mod syntax;
