@@ -5,6 +5,9 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "invalid_url" => "the line is not an http or https URL",
         "host_suspended" => "the host did not answer 20 times in turn; --host-failures 0 tries on",
+        "robots_denied" => {
+            "robots.txt does not allow it; --format jsonl says why, and without --robots it is not asked"
+        }
         "invalid_job" => "the line of JSON is no job; --format jsonl says where and why",
         "dns_nxdomain" => "the name does not exist",
         "dns_servfail" => "the name servers of the domain failed",

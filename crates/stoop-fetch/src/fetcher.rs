@@ -1,13 +1,14 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
-use std::future::Future;
 use std::time::{Duration, Instant};
 
-use stoop::{Client, ClientLimits, ClientTime, Error, Request, Version, without_password};
+use stoop::{Client, ClientLimits, ClientTime, Error, Fields, Request, Version, without_password};
 
 use crate::job::JobOptions;
 use crate::mask;
 use crate::record::{Details, Outcome, Phases, micros};
+use crate::robots::{Access, RobotsTxt};
+use crate::robots_answer::RobotsAnswer;
 use crate::settings::Settings;
 use crate::summary::ResultCode;
 use crate::template::Template;
@@ -117,23 +118,54 @@ pub(crate) struct Fetcher {
 }
 
 impl Fetcher {
-    /// Fetches `url`, within the deadline from now on. The URL is parsed at once, and need not
-    /// outlive the call.
-    pub(crate) fn fetch(
-        &self,
-        url: &str,
-        job: Option<&JobOptions>,
-    ) -> impl Future<Output = Outcome> + use<'_> {
-        let request = match job.is_none() && self.template.is_plain() {
+    /// The request of a job for `url`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn request(&self, url: &str, job: Option<&JobOptions>) -> Result<Request, Error> {
+        match job.is_none() && self.template.is_plain() {
             true => Request::get(url),
             false => self.template.request(url, job),
-        };
-        async move {
-            match self.send(request).await {
-                Ok(outcome) => outcome,
-                Err(error) => self.failed(&error, Phases::until_head(&error.timings())),
+        }
+    }
+
+    /// Sends a request and reads its response, within the deadline from now on.
+    pub(crate) async fn fetch(&self, request: Result<Request, Error>) -> Outcome {
+        match self.send(request).await {
+            Ok(outcome) => outcome,
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    /// Asks for the robots.txt at `url`, within a deadline of its own.
+    ///
+    /// # Errors
+    /// The outcome of a job whose origin gives no response.
+    pub(crate) async fn robots(&self, url: &str, agent: &str) -> Result<RobotsAnswer, Outcome> {
+        let request = self.template.robots_request(url).map_err(|error| self.failed(&error))?;
+        let sent = self.client.send(request).await;
+        let mut response = sent.map_err(|error| self.failed(&error))?;
+        let status = response.status().as_u16();
+        let mut content = Vec::new();
+        // What is longer than is read of it counts up to there.
+        while response.status().is_success() && content.len() < RobotsTxt::BYTES_MAX {
+            match response.body_mut().chunk().await {
+                Ok(Some(piece)) => content.extend_from_slice(&piece),
+                Ok(None) => break,
+                Err(error) => {
+                    let why = format!("could not be read ({})", mask::text(&error.to_string()));
+                    return Ok(RobotsAnswer { access: Access::Unreachable, why: Some(why.into()) });
+                }
             }
         }
+        content.truncate(RobotsTxt::BYTES_MAX);
+        let access = match Access::from_response(status, &content, agent) {
+            Access::Rules(robots) => Access::Rules(robots.without_sitemaps()),
+            other => other,
+        };
+        let why =
+            (access == Access::Unreachable).then(|| format!("got the status {status}").into());
+        Ok(RobotsAnswer { access, why })
     }
 
     async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
@@ -150,6 +182,7 @@ impl Fetcher {
             content_type: response
                 .field("content-type")
                 .map(|value| String::from_utf8_lossy(value).into_owned()),
+            x_robots_tag: robots_tag(response.fields()),
             remote_ip: response.remote_address().map(|address| address.ip()),
             remote_port: response.remote_address().map(|address| address.port()),
             phases: Phases::until_head(&response.timings()),
@@ -188,7 +221,7 @@ impl Fetcher {
         })
     }
 
-    fn failed(&self, error: &Error, phases: Phases) -> Outcome {
+    fn failed(&self, error: &Error) -> Outcome {
         let details = self.is_detailed.then(|| Details {
             status: error.status().map(|status| status.as_u16()),
             final_url: error.url().map(|url| mask::text(url).into_owned()),
@@ -199,7 +232,7 @@ impl Fetcher {
             error: Some(mask::text(&error.to_string()).into_owned()),
             remote_ip: error.remote_address().map(|address| address.ip()),
             remote_port: error.remote_address().map(|address| address.port()),
-            phases,
+            phases: Phases::until_head(&error.timings()),
             ..Details::default()
         });
         Outcome { details: details.map(Box::new), ..Self::error(error) }
@@ -210,6 +243,12 @@ impl Fetcher {
         let is_redirected = error.redirects() > 0;
         Outcome { is_redirected, ..Outcome::error(error.kind().as_str()) }
     }
+}
+
+/// The X-Robots-Tag fields, as one.
+fn robots_tag(fields: &Fields) -> Option<String> {
+    let values: Vec<_> = fields.all("x-robots-tag").map(String::from_utf8_lossy).collect();
+    (!values.is_empty()).then(|| values.join(", "))
 }
 
 /// The Location field without passwords.

@@ -42,6 +42,8 @@ mod output;
 mod permits;
 mod politeness;
 mod record;
+mod robots_answer;
+mod robots_gate;
 mod run;
 mod run_state;
 mod schedule;

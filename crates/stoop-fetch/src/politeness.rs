@@ -42,6 +42,7 @@ pub struct Politeness {
     pub(crate) pause_max: Duration,
     pub(crate) failures_max: u32,
     pub(crate) group: HostGroup,
+    pub(crate) robots: Option<Box<str>>,
 }
 
 /// What counts as one host.
@@ -66,6 +67,7 @@ impl Default for Politeness {
             pause_max: Duration::from_secs(60),
             failures_max: FAILURES_MAX,
             group: HostGroup::Host,
+            robots: None,
         }
     }
 }
@@ -101,5 +103,27 @@ impl Politeness {
     #[must_use]
     pub fn group(self, group: HostGroup) -> Self {
         Self { group, ..self }
+    }
+
+    /// Fetches only what robots.txt (RFC 9309) allows to `agent`, a [product token](crate::robots::is_product_token).
+    /// By default none is asked for.
+    ///
+    /// The file is fetched once for all jobs of an origin, before the first of them, with the User-Agent of the run,
+    /// and is used for a day; these requests have no records, and redirects are followed as the run's are. What the
+    /// file does not allow gets a record of the kind `robots_denied`, and so does all of an origin that answers 429 or
+    /// 5xx, which is asked again after five minutes. Where there is no response, the record has that error. A
+    /// Crawl-delay is an [`interval`](Self::interval), if that is shorter, of up to [`pause_max`](Self::pause_max).
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, Politeness};
+    ///
+    /// let fetch = Fetch::new()
+    ///     .politeness(Politeness::default().robots("examplebot"))
+    ///     .client(|client| client.user_agent("examplebot/1.0 (+https://bot.example/)"));
+    /// # drop(fetch);
+    /// ```
+    #[must_use]
+    pub fn robots(self, agent: &str) -> Self {
+        Self { robots: Some(agent.into()), ..self }
     }
 }

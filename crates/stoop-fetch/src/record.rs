@@ -109,6 +109,10 @@ pub struct Details {
     /// The field Content-Type of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
+    /// The fields X-Robots-Tag of the response, joined by commas: whether the page may be found, and its links
+    /// followed. [`RobotsTag`](crate::robots::RobotsTag) reads them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x_robots_tag: Option<String>,
     /// The bytes of the body before it was decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_bytes: Option<u64>,

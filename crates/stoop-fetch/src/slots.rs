@@ -70,6 +70,12 @@ impl SlotTable {
         true
     }
 
+    /// Starts the clock of a slot's job anew.
+    pub(crate) fn restart(&mut self, index: usize) {
+        let slot = &mut self.all[index];
+        (slot.start, slot.start_ms) = (Instant::now(), unix_ms());
+    }
+
     pub(crate) fn slot(&self, index: usize) -> &UrlSlot {
         &self.all[index]
     }

@@ -44,4 +44,14 @@ impl Template {
             false => Ok(request.with_body(Body::from(content.clone()))),
         }
     }
+
+    /// The request for a robots.txt file: with the User-Agent of the run, and no other field of its, which is meant
+    /// for what the run fetches.
+    pub(crate) fn robots_request(&self, url: &str) -> Result<Request, Error> {
+        let mut request = Request::get(url)?;
+        for agent in self.fields.all("user-agent") {
+            request.fields_mut().push("user-agent", agent)?;
+        }
+        Ok(request)
+    }
 }

@@ -7,11 +7,12 @@
 //! ([`SlotTable`]): when the run ends early, it says which lines still need an answer.
 
 mod answers;
+mod fetching;
 mod format_buffer;
 mod overdue;
 
 use std::cell::{Cell, RefCell};
-use std::future::{Future, pending};
+use std::future::pending;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,14 +27,13 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use self::format_buffer::FormatBuffer;
 use crate::fetcher::Fetcher;
 use crate::format::RecordFormat;
-use crate::job::Extent;
 use crate::lane::{Lane, Refill};
 use crate::record::Outcome;
+use crate::robots_gate::RobotsGate;
 use crate::run_state::RunState;
-use crate::schedule::{Schedule, Started};
+use crate::schedule::Schedule;
 use crate::slots::SlotTable;
 use crate::summary::Summary;
-use crate::target::target;
 
 /// Fetches the lines of lane `index` until the lane or the run ends.
 ///
@@ -53,6 +53,11 @@ pub(crate) fn work<F: RecordFormat>(
                 .fetchers
                 .for_worker(&run.settings, format.needs_details())
                 .map_err(io::Error::other)?,
+            robots: run
+                .settings
+                .politeness
+                .as_ref()
+                .and_then(|politeness| politeness.robots.as_deref().map(RobotsGate::new)),
             schedule: RefCell::new(Schedule::new(run.settings.politeness.clone())),
             is_lane_ended: Cell::new(false),
             waits_for_permits: Cell::new(false),
@@ -76,6 +81,7 @@ struct Worker<F> {
     run: Arc<RunState>,
     index: usize,
     fetcher: Fetcher,
+    robots: Option<RobotsGate>,
     /// Lines taken from the lane and not yet started.
     schedule: RefCell<Schedule>,
     is_lane_ended: Cell<bool>,
@@ -208,43 +214,6 @@ impl<F: RecordFormat> Worker<F> {
         begun
     }
 
-    async fn fetch(&self, index: usize) -> Outcome {
-        let fetch = {
-            let slots = self.slots.borrow();
-            self.fetch_of(&slots.slot(index).job)
-        };
-        match fetch {
-            Ok(fetch) => fetch.await,
-            Err(outcome) => outcome,
-        }
-    }
-
-    /// What fetches a job, or the outcome of one that is not fetched.
-    fn fetch_of(
-        &self,
-        job: &Started,
-    ) -> Result<impl Future<Output = Outcome> + use<'_, F>, Outcome> {
-        let invalid = |kind, text: &str| Outcome::local_error(kind, Phase::Request, text);
-        let options = job.options.as_deref();
-        if let Some(fault) = options.and_then(|options| options.fault.as_deref()) {
-            return Err(invalid("invalid_job", fault));
-        }
-        if job.is_suspended {
-            let text =
-                "its host did not answer so many times in turn that it is left alone for a while";
-            return Err(Outcome::local_error("host_suspended", Phase::Queue, text));
-        }
-        let url = match job.extent {
-            Extent::Whole => std::str::from_utf8(&job.url).map_err(|_| "not text in UTF-8"),
-            Extent::Overlong => Err("longer than 64 KiB: these are the first"),
-            Extent::InputFailed => Err("the input failed within this line: this is its beginning"),
-            // Half a URL can be another one.
-            Extent::Interrupted => return Err(Outcome::cancelled(Phase::Queue)),
-        };
-        let url = url.and_then(target).map_err(|text| invalid("invalid_url", text))?;
-        Ok(self.fetcher.fetch(&url, options))
-    }
-
     /// Begins the next line of slot `index`, if there is one and the slot may go on; says whether it did.
     fn begin_next(&self, index: usize) -> bool {
         let held = self.slots.borrow().open_count();
@@ -252,11 +221,17 @@ impl<F: RecordFormat> Worker<F> {
             && !self.run.output.is_full()
             && !self.run.permits.is_wanted_elsewhere(self.index, held)
             && self.begin(index);
-        // A host that may have one more in flight than before needs one slot more.
-        if begun && !self.waits_for_permits.get() && self.schedule.borrow().has_turns() {
-            self.lane().wake_worker();
+        if begun {
+            self.wake_for_turns();
         }
         begun
+    }
+
+    /// Has slots started for hosts that may have more in flight than before.
+    fn wake_for_turns(&self) {
+        if !self.waits_for_permits.get() && self.schedule.borrow().has_turns() {
+            self.lane().wake_worker();
+        }
     }
 
     fn add_in_flight(&self, change: isize) {

@@ -61,7 +61,7 @@ Columns (csv), in order of completion:
   body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
 
 Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method, start_time and ok (2xx);
-duration_us; status, final_url, redirects (followed before it), attempts, if more than one, http_version, content_type and
+duration_us; status, final_url, redirects (followed before it), attempts, if more than one, http_version, x_robots_tag, content_type and
 body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed; error_kind, error_phase
 (request, queue, dns, connect, tls, send, wait, receive, redirect) and error, as text, of an error,
 with final_url and redirects of the request that failed, and the known fields of its answer, as for
@@ -78,7 +78,7 @@ Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
   connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports too_many_files tls_handshake tls_cert_expired
   tls_cert_name tls_cert_untrusted h1_parse h2_protocol h2_goaway h2_refused closed_early reset
-  read_timeout total_timeout body_too_large decode redirect_limit redirect_denied host_suspended cancelled internal
+  read_timeout total_timeout body_too_large decode redirect_limit redirect_denied host_suspended robots_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;

@@ -126,7 +126,8 @@ impl FetchPlan {
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
         let format = read.flag_or(args.format, "FORMAT", args::format, Some(&default_format))?;
         let is_concurrency_given = concurrency.is_some();
-        let politeness = args.politeness.politeness(concurrency);
+        let user_agent = user_agent.unwrap_or(default_agent);
+        let politeness = args.politeness.politeness(concurrency, &user_agent)?;
         let concurrency = concurrency.unwrap_or(CONCURRENCY);
         let source = match args.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
@@ -155,7 +156,7 @@ impl FetchPlan {
             duration,
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),
             max_body,
-            user_agent: user_agent.unwrap_or(default_agent),
+            user_agent,
             ca: args.cacert.map(CaCertificates::File),
             identity: args.cert.map(|chain| {
                 let key = args.key.unwrap_or_else(|| chain.clone());

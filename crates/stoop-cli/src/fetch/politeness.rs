@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
+use stoop_fetch::robots::is_product_token;
 use stoop_fetch::{HostGroup, Politeness};
 
+use crate::failure::CommandFailure;
 use crate::units;
 
 /// The highest concurrency.
@@ -35,21 +37,38 @@ pub(crate) struct PolitenessArgs {
     #[arg(long)]
     by_domain: bool,
 
+    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay, of up to 60 s;
+    /// the rest gets 'robots_denied'
+    #[arg(long)]
+    robots: bool,
+
+    /// The name that robots.txt knows this program by [default: the first word of --user-agent]
+    #[arg(long, value_name = "TOKEN", value_parser = robots_agent, requires = "robots")]
+    robots_agent: Option<String>,
+
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "by_domain"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "by_domain", "robots"])]
     no_politeness: bool,
 }
 
 impl PolitenessArgs {
-    /// The politeness of a run, whose concurrency may have been given.
-    pub(super) fn politeness(&self, concurrency: Option<usize>) -> Option<Politeness> {
+    /// The politeness of a run that says it is `user_agent`, whose concurrency may have been given.
+    ///
+    /// # Errors
+    /// It has no name that a robots.txt file could know it by.
+    pub(super) fn politeness(
+        &self,
+        concurrency: Option<usize>,
+        user_agent: &str,
+    ) -> Result<Option<Politeness>, CommandFailure> {
         let interval = self.host_interval.or(self.host_rate);
         let is_asked_for = self.per_host.is_some()
             || interval.is_some()
             || self.host_failures.is_some()
-            || self.by_domain;
+            || self.by_domain
+            || self.robots;
         if self.no_politeness || concurrency.is_some() && !is_asked_for {
-            return None;
+            return Ok(None);
         }
         let politeness = Politeness::default();
         let politeness = match self.per_host.or(concurrency) {
@@ -61,13 +80,32 @@ impl PolitenessArgs {
             None => politeness,
         };
         let group = if self.by_domain { HostGroup::RegistrableDomain } else { HostGroup::Host };
-        Some(politeness.interval(interval.unwrap_or_default()).group(group))
+        let politeness = politeness.interval(interval.unwrap_or_default()).group(group);
+        if !self.robots {
+            return Ok(Some(politeness));
+        }
+        let first = user_agent.split(['/', ' ']).next().unwrap_or_default();
+        let agent = self.robots_agent.as_deref().unwrap_or(first);
+        if !is_product_token(agent) {
+            let text = format!(
+                "--robots: {agent:?} of the User-Agent is no name, of letters, - and _; give --robots-agent"
+            );
+            return Err(CommandFailure::Usage(text));
+        }
+        Ok(Some(politeness.robots(agent)))
     }
 }
 
 /// Reads how many URLs are in flight at once.
 pub(super) fn at_once(text: &str) -> Result<usize, String> {
     units::count(text, 1..=CONCURRENCY_MAX).map(|n| n as usize)
+}
+
+fn robots_agent(text: &str) -> Result<String, String> {
+    match is_product_token(text) {
+        true => Ok(text.to_owned()),
+        false => Err("must be of letters, - and _ (RFC 9309 \u{a7}2.2.1)".to_owned()),
+    }
 }
 
 /// The interval between the starts of a rate in starts per second.
@@ -85,20 +123,37 @@ mod tests {
         PolitenessArgs::default()
     }
 
+    fn politeness(args: &PolitenessArgs, concurrency: Option<usize>) -> Option<Politeness> {
+        args.politeness(concurrency, "stoop/1").expect("a name")
+    }
+
     #[test]
     fn a_given_concurrency_lifts_all_that_is_not_asked_for() {
-        assert_eq!(args().politeness(None), Some(Politeness::default()));
-        assert_eq!(args().politeness(Some(50)), None);
+        assert_eq!(politeness(&args(), None), Some(Politeness::default()));
+        assert_eq!(politeness(&args(), Some(50)), None);
         let two = PolitenessArgs { per_host: Some(2), ..args() };
         let expected = Politeness::default().per_host(2);
-        assert_eq!(two.politeness(Some(50)), Some(expected.clone()));
-        assert_eq!(two.politeness(None), Some(expected));
+        assert_eq!(politeness(&two, Some(50)), Some(expected.clone()));
+        assert_eq!(politeness(&two, None), Some(expected));
         let second = Duration::from_secs(1);
         let slow = PolitenessArgs { host_interval: Some(second), ..args() };
         let expected = Politeness::default().interval(second);
-        assert_eq!(slow.politeness(Some(50)), Some(expected.clone().per_host(50)));
-        assert_eq!(slow.politeness(None), Some(expected));
-        assert_eq!(PolitenessArgs { no_politeness: true, ..args() }.politeness(None), None);
+        assert_eq!(politeness(&slow, Some(50)), Some(expected.clone().per_host(50)));
+        assert_eq!(politeness(&slow, None), Some(expected));
+        assert_eq!(politeness(&PolitenessArgs { no_politeness: true, ..args() }, None), None);
+    }
+
+    #[test]
+    fn robots_knows_the_program_by_its_user_agent_or_by_name() {
+        let robots = PolitenessArgs { robots: true, ..args() };
+        let expected = Politeness::default().robots("stoop");
+        assert_eq!(politeness(&robots, None), Some(expected.clone()));
+        assert_eq!(politeness(&robots, Some(9)), Some(expected.per_host(9)));
+        assert!(robots.politeness(None, "Mozilla5.0 (x)").is_err());
+        let named = PolitenessArgs { robots_agent: Some("mine".into()), ..robots };
+        let named = named.politeness(None, "Mozilla5.0 (x)").expect("a name");
+        assert_eq!(named, Some(Politeness::default().robots("mine")));
+        assert!(robots_agent("a b").is_err() && robots_agent("a-B_c").is_ok());
     }
 
     #[test]

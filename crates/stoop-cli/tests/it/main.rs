@@ -19,6 +19,7 @@
 //! - `variables`: settings from the environment
 //! - `mistyped`: arguments that are typed wrongly
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
+//! - `robots`: what robots.txt allows, and that it is asked for once
 //! - `secrets`: passwords in URLs
 //! - `serve`: files, options, signals
 //! - `report`: the summary computed from lines
@@ -40,6 +41,7 @@ mod politeness;
 mod redirects;
 mod report;
 mod requests;
+mod robots;
 mod secrets;
 mod serve;
 mod server;

@@ -41,6 +41,10 @@ pub(super) struct Host {
     suspensions: u32,
     /// Until when its jobs are not tried.
     suspended_until: Option<Instant>,
+    /// It is known what its robots.txt says, if that counts. Until then one job finds out.
+    is_known: bool,
+    /// What its robots.txt says.
+    crawl_delay: Duration,
 }
 
 impl Host {
@@ -58,6 +62,8 @@ impl Host {
             failures: 0,
             suspensions: 0,
             suspended_until: None,
+            is_known: politeness.robots.is_none(),
+            crawl_delay: Duration::ZERO,
         }
     }
 
@@ -73,7 +79,8 @@ impl Host {
             return Some(now);
         }
         // After a suspension one job tries whether it answers.
-        let allowed = if self.suspended_until.is_some() { 1.0 } else { self.allowed.floor() };
+        let has_one = self.suspended_until.is_some() || !self.is_known;
+        let allowed = if has_one { 1.0 } else { self.allowed.floor() };
         ((self.in_flight as f64) < allowed).then_some(self.next_start)
     }
 
@@ -85,7 +92,19 @@ impl Host {
     /// Takes note that a job was started.
     pub(super) fn started(&mut self, politeness: &Politeness, now: Instant) {
         self.in_flight += 1;
-        self.next_start = self.next_start.max(now + politeness.interval);
+        self.next_start = self.next_start.max(now + politeness.interval.max(self.crawl_delay));
+    }
+
+    /// Takes note of what its robots.txt says. The job that asked is sent now.
+    pub(super) fn learned(
+        &mut self,
+        politeness: &Politeness,
+        crawl_delay: Option<Duration>,
+        now: Instant,
+    ) {
+        self.is_known = true;
+        self.crawl_delay = crawl_delay.unwrap_or_default().min(politeness.pause_max);
+        self.next_start = self.next_start.max(now + self.crawl_delay);
     }
 
     /// Takes note that a job has finished that was started at `start`.

@@ -18,7 +18,7 @@ mod started;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(crate) use self::feedback::Feedback;
 pub(crate) use self::host_key::host_key;
@@ -72,6 +72,13 @@ impl Schedule {
     pub(crate) fn finished(&mut self, host: HostId, start: Instant, feedback: Feedback) {
         if let Some(polite) = &mut self.polite {
             polite.finished(host, start, feedback, Instant::now());
+        }
+    }
+
+    /// A job of `host` knows what robots.txt says, and is sent now.
+    pub(crate) fn learned(&mut self, host: HostId, crawl_delay: Option<Duration>) {
+        if let Some(polite) = &mut self.polite {
+            polite.learned(host, crawl_delay, Instant::now());
         }
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::iter::once;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::feedback::Feedback;
 use super::host::Host;
@@ -141,6 +141,12 @@ impl PoliteQueue {
     ) {
         let host = &mut self.hosts[id.index()];
         host.finished(&self.politeness, start, feedback, now);
+        self.settle_anew(id, now);
+    }
+
+    /// Puts a host where it belongs that may have less to start than before.
+    fn settle_anew(&mut self, id: HostId, now: Instant) {
+        let host = &mut self.hosts[id.index()];
         if host.is_ready && host.next_start(now).is_none_or(|at| at > now) {
             host.is_ready = false;
             self.ready.retain(|ready| *ready != id);
@@ -152,6 +158,12 @@ impl PoliteQueue {
     #[cfg(test)]
     pub(super) fn hosts_known(&self) -> (usize, usize) {
         (self.by_key.len(), self.hosts.len())
+    }
+
+    /// A job of `id` knows what robots.txt says, and is sent now.
+    pub(super) fn learned(&mut self, id: HostId, crawl_delay: Option<Duration>, now: Instant) {
+        self.hosts[id.index()].learned(&self.politeness, crawl_delay, now);
+        self.settle_anew(id, now);
     }
 
     /// When the time of a host comes.

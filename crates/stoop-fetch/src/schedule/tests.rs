@@ -290,3 +290,24 @@ fn failures_between_responses_do_not_add_up() {
     }
     assert!(test.start().expect("not suspended").1.is_some());
 }
+
+#[test]
+fn one_job_finds_out_what_robots_txt_says_and_the_others_keep_to_its_delay() {
+    let mut test = Test::new(Politeness::default().robots("a"), &["http://a/1"; 6]);
+    let (begun, host) = (test.now, test.start().expect("ready").1);
+    assert!(test.start().is_none());
+    test.now = begun + 3 * SECOND;
+    test.queue.learned(host.expect("a host"), Some(10 * SECOND), test.now);
+    assert!(test.start().is_none());
+    assert_eq!(test.queue.due(), Some(begun + 13 * SECOND));
+    test.now = begun + 13 * SECOND;
+    assert_eq!(test.start_all().len(), 1);
+    // Whatever it asks for, the run comes to an end.
+    test.queue.learned(host.expect("a host"), Some(86_400 * SECOND), test.now);
+    test.now += 60 * SECOND;
+    assert_eq!(test.start_all().len(), 1);
+    let mut test = Test::new(Politeness::default().robots("a"), &["http://a/1"; 6]);
+    let host = test.start().expect("ready").1;
+    test.queue.learned(host.expect("a host"), None, test.now);
+    assert_eq!(test.start_all().len(), 5);
+}

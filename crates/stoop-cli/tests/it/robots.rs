@@ -1,0 +1,187 @@
+//! `--robots`: what robots.txt allows is fetched, and the file itself once.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::server::refusing;
+use crate::stoop::{run, stoop};
+
+/// A site that answers `/robots.txt` with a status and a file after a while, `/moved` with a redirect to it, and all
+/// else with 200.
+#[derive(Clone)]
+struct Site {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<(Instant, String, String)>>>,
+}
+
+impl Site {
+    fn start(at: [u8; 4], status: &'static str, file: &'static str) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::from(at), 0)).expect("a free port");
+        let site = Self { address: listener.local_addr().expect("bound"), seen: Arc::default() };
+        let seen = Arc::clone(&site.seen);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = Arc::clone(&seen);
+                thread::spawn(move || serve(stream, &seen, status, file));
+            }
+        });
+        site
+    }
+
+    fn urls(&self, paths: &[&str]) -> String {
+        paths.iter().map(|path| format!("http://{}{path}\n", self.address)).collect()
+    }
+
+    /// The paths that were asked for, sorted.
+    fn paths(&self) -> Vec<String> {
+        let seen = self.seen.lock().expect("no panic");
+        let mut paths: Vec<_> = seen.iter().map(|(_, path, _)| path.clone()).collect();
+        paths.sort();
+        paths
+    }
+}
+
+fn serve(
+    mut stream: TcpStream,
+    seen: &Mutex<Vec<(Instant, String, String)>>,
+    status: &str,
+    file: &str,
+) {
+    let mut lines = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
+    while let Some(Ok(line)) = lines.next() {
+        let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut agent = String::new();
+        for line in lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()) {
+            if let Some(value) = line.strip_prefix("user-agent: ") {
+                value.clone_into(&mut agent);
+            }
+        }
+        seen.lock().expect("no panic").push((Instant::now(), path.clone(), agent));
+        let response = match path.as_str() {
+            "/robots.txt" => {
+                thread::sleep(Duration::from_millis(100));
+                format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{file}", file.len())
+            }
+            "/tagged" => "HTTP/1.1 200 OK\r\nx-robots-tag: nofollow\r\nX-Robots-Tag: noindex\r\ncontent-length: 0\r\n\r\n".into(),
+            _ => "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_owned(),
+        };
+        if stream.write_all(response.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The records of a run, by their paths.
+#[track_caller]
+fn records(options: &str, list: &str) -> BTreeMap<String, Value> {
+    let ran = run(stoop(&format!("fetch -f jsonl --robots {options}")), list);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = String::from_utf8(ran.stdout).expect("text");
+    let records = text.lines().map(|line| {
+        let record: Value = serde_json::from_str(line).expect("JSON");
+        let url = record["url"].as_str().expect("a text").to_owned();
+        (url.splitn(4, '/').nth(3).unwrap_or_default().to_owned(), record)
+    });
+    records.collect()
+}
+
+#[test]
+fn what_the_file_allows_is_fetched_and_the_file_once() {
+    let file =
+        "User-agent: other\nDisallow: /\n\nUser-agent: examplebot\nDisallow: /no\nAllow: /no/but\n";
+    let site = Site::start([127, 0, 0, 1], "200 OK", file);
+    let list = site.urls(&["/", "/no", "/no/but", "/no?x", "/yes?/no", "/tagged", "/robots.txt"]);
+    let records = records("-A examplebot/2.0", &list);
+    for path in ["", "no/but", "yes?/no", "tagged", "robots.txt"] {
+        assert_eq!(records[path]["status"], 200, "{path}: {}", records[path]);
+    }
+    for path in ["no", "no?x"] {
+        assert_eq!(records[path]["error_kind"], "robots_denied", "{path}: {}", records[path]);
+        let text = "its robots.txt does not allow it to \"examplebot\"";
+        assert_eq!(records[path]["error"], text);
+    }
+    assert_eq!(records["tagged"]["x_robots_tag"], "nofollow, noindex");
+    let asked = ["/", "/no/but", "/robots.txt", "/robots.txt", "/tagged", "/yes?/no"];
+    assert_eq!(site.paths(), asked, "once for all, and once as a job");
+    assert!(
+        site.seen.lock().expect("no panic").iter().all(|(_, _, agent)| agent == "examplebot/2.0")
+    );
+}
+
+#[test]
+fn many_askers_ask_once_for_each_origin_and_their_clocks_start_afterwards() {
+    let sites = [2, 3].map(|n| Site::start([127, 0, 4, n], "404 Not Found", ""));
+    let paths: Vec<_> = (0..50).map(|n| format!("/{n}")).collect();
+    let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+    let list = sites[0].urls(&paths) + &sites[1].urls(&paths);
+    let ran = run(stoop("fetch -f csv --robots -c 40 --summary none"), list);
+    assert_eq!(ran.lines().len(), 100);
+    assert!(ran.lines().iter().all(|line| line.code == "200" && line.duration_ms < 100));
+    for site in sites {
+        let asked = site.paths();
+        let files = asked.iter().filter(|path| *path == "/robots.txt").count();
+        assert_eq!((asked.len(), files), (51, 1));
+    }
+}
+
+#[test]
+fn a_site_that_cannot_say_what_it_allows_allows_nothing_and_one_that_is_gone_says_so() {
+    for (status, why) in [
+        ("503 Busy", "its robots.txt got the status 503, and so nothing may be fetched"),
+        ("429 Busy", "its robots.txt got the status 429, and so nothing may be fetched"),
+    ] {
+        let site = Site::start([127, 0, 0, 1], status, "");
+        let records = records("", &site.urls(&["/a", "/b"]));
+        for record in records.values() {
+            assert_eq!(
+                (&record["error_kind"], &record["error"]),
+                (&"robots_denied".into(), &why.into())
+            );
+        }
+        assert_eq!(site.paths(), ["/robots.txt"]);
+    }
+    let records = records("", &format!("http://{}/a\n", refusing()));
+    assert_eq!(records["a"]["error_kind"], "connect_refused");
+}
+
+#[test]
+fn a_file_that_is_longer_than_bodies_may_be_is_not_read_in_part() {
+    let file = "User-agent: *\nAllow: /\n# and more\n";
+    let site = Site::start([127, 0, 0, 1], "200 OK", file);
+    let records = records("--max-body 10", &site.urls(&["/a"]));
+    let record = &records["a"];
+    assert_eq!(record["error_kind"], "robots_denied");
+    let why = record["error"].as_str().expect("a text");
+    assert!(
+        why.starts_with("its robots.txt could not be read (") && why.contains("body_too_large"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_crawl_delay_is_the_interval_of_its_host() {
+    let site = Site::start([127, 0, 0, 1], "200 OK", "User-agent: *\nCrawl-delay: 0.2\n");
+    let begun = Instant::now();
+    let records = records("-c 8", &site.urls(&["/a", "/b", "/c", "/d"]));
+    assert!(records.values().all(|record| record["status"] == 200));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let seen = site.seen.lock().expect("no panic");
+    assert_eq!(seen[0].1, "/robots.txt");
+    for pair in seen[1..].windows(2) {
+        let gap = pair[1].0.duration_since(pair[0].0);
+        assert!(gap >= Duration::from_millis(170), "{gap:?}");
+    }
+}
+
+#[test]
+fn a_program_without_a_name_is_told_to_have_one() {
+    let ran = run(stoop("fetch --robots -A 5.0 http://127.0.0.1:1/"), "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("--robots-agent"), "{}", ran.stderr);
+}
