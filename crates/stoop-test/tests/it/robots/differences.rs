@@ -175,7 +175,7 @@ fn index_pages(case: &Case) -> Case {
     })
 }
 
-/// `text` with letters, of which there are none, for characters in each spelling.
+/// `text` with letters for characters in each spelling: letters of which there are none, and that are no digits.
 fn with_letters(text: &str, letters: &[(&str, &[&str])]) -> String {
     letters.iter().fold(text.to_owned(), |text, (letter, spellings)| {
         spellings.iter().fold(text, |text, spelling| text.replace(spelling, letter))
@@ -183,7 +183,7 @@ fn with_letters(text: &str, letters: &[(&str, &[&str])]) -> String {
 }
 
 fn dollars(case: &Case) -> Case {
-    const DOLLAR: &[(&str, &[&str])] = &[("D", &["$", "%24"])];
+    const DOLLAR: &[(&str, &[&str])] = &[("Z", &["$", "%24"])];
     let paths = case.paths.iter().map(|path| with_letters(path, DOLLAR)).collect();
     let case = rewrite_rules(case, |_, value| {
         Some(match value.strip_suffix('$') {
@@ -196,7 +196,7 @@ fn dollars(case: &Case) -> Case {
 
 fn reserved(case: &Case) -> Case {
     const RESERVED: &[(&str, &[&str])] =
-        &[("Q", &["?", "%3F"]), ("N", &["&"]), ("E", &["%3D", "="]), ("C", &[":", "%3a", "%3A"])];
+        &[("Q", &["?", "%3F"]), ("N", &["&"]), ("J", &["%3D", "="]), ("K", &[":", "%3a", "%3A"])];
     let paths = case.paths.iter().map(|path| with_letters(path, RESERVED)).collect();
     let case = rewrite_rules(case, |_, value| Some(with_letters(&value, RESERVED)));
     Case { paths, ..case }
