@@ -5,62 +5,14 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::help::HELP;
+use super::values::{limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
-use crate::units;
-
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  stoop get https://example.com/
-  stoop get -v -L -o page.html example.com
-  stoop get -d name=value -d @file https://example.com/form
-  stoop get --json '{\"a\":1}' -X PUT https://api.example/things/17
-  stoop get -C - -O https://example.com/large.iso
-  stoop get -s -o /dev/null -w '%{http_code} %{time_total}\\n' example.com
-
-A URL without a scheme is one of http://.
-
--v tells the story of the request on standard error, each step with its time since the start:
-the name, the connection, TLS, what was sent, what came. Credentials are not shown.
-
-Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, where -x and --noproxy do
-not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs, where a
-client can set it.
-
-Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from a file.
-Variables:
-  content_type errormsg exitcode filename_effective header_json http_code http_version json method
-  num_connects num_headers num_redirects redirect_url referer remote_ip remote_port response_code scheme
-  size_download size_header size_request size_upload speed_download speed_upload stderr stdout
-  time_appconnect time_connect time_namelookup time_pretransfer time_redirect time_starttransfer
-  time_total url url_effective
-
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
-of any other method; -e has no ';auto'; --retry sends again only what can be sent twice without harm; a
-cookie file has no cookies for public suffixes; there is one URL, without patterns, whose blanks are
-encoded; -H without a colon is a mistake; the 407 of a proxy is an error, with code 97; content is
-written as it comes, so that there is no -N.
-
-Exit codes, as curl has them:
-  0    the response came, whatever its status
-  2    the command line is invalid
-  3    the URL is invalid
-  5, 6, 7   the proxy's name, the name, or the address cannot be resolved or connected to
-  16, 92    HTTP/2 went wrong
-  18   the content was incomplete
-  22   -f: the status was 400 or more
-  23, 26    output could not be written, a file not be read
-  28   -m or --connect-timeout, or a time limit of the system
-  33   -C: the server does not resume
-  35   TLS could not be agreed on; 43: a header may not be sent; 58 and 77: certificates that were named; 60: the server's
-  47   more redirects than --max-redirs
-  52, 55, 56   no response; sending or receiving failed
-  61   the content cannot be decoded
-  97   the proxy refused";
 
 /// Fetch one URL and write it to standard output, with the options and the meaning of curl
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = EXAMPLES, args_override_self = true)]
+#[command(after_long_help = HELP, args_override_self = true)]
 pub(crate) struct GetArgs {
     /// The URL to fetch
     #[arg(value_name = "URL")]
@@ -145,9 +97,13 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "SECONDS", value_parser = limit)]
     pub(super) connect_timeout: Option<Duration>,
 
-    /// Credentials, USER:PASSWORD
+    /// Credentials, USER:PASSWORD; without a password it is asked for
     #[arg(short, long, value_name = "CREDENTIALS")]
     pub(super) user: Option<String>,
+
+    /// Send this bearer token, in place of credentials
+    #[arg(long, value_name = "TOKEN")]
+    pub(super) oauth2_bearer: Option<String>,
 
     /// Use the Digest scheme with -u
     #[arg(long, requires = "user")]
@@ -176,6 +132,10 @@ pub(crate) struct GetArgs {
     /// The Referer
     #[arg(short = 'e', long, value_name = "URL")]
     pub(super) referer: Option<String>,
+
+    /// Write each piece of content as it comes, which is the default
+    #[arg(short = 'N', long)]
+    pub(super) no_buffer: bool,
 
     /// Ask for a part: 0-499, 500-, -500
     #[arg(short, long, value_name = "RANGE", conflicts_with = "continue_at")]
@@ -258,49 +218,5 @@ impl GetArgs {
     /// How long everything may take, if there is a limit.
     pub(super) fn total(&self) -> Option<Duration> {
         self.max_time.filter(|limit| !limit.is_zero())
-    }
-}
-
-/// A limit of time, of which whole milliseconds count: with none of them it is zero.
-fn limit(text: &str) -> Result<Duration, String> {
-    match text.trim().parse::<f64>() {
-        Ok(seconds) if (0.0..0.001).contains(&seconds) => Ok(Duration::ZERO),
-        _ => units::duration(text),
-    }
-}
-
-/// A rate in bytes a second: a number, with K, M or G, which are powers of 1,024.
-fn rate(text: &str) -> Result<u64, String> {
-    let allowed = || "a rate is a number of bytes a second, as 500, 100K or 2M".to_owned();
-    let (digits, scale) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1u64 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let number: u64 = digits.parse().map_err(|_| allowed())?;
-    number.checked_mul(scale).filter(|rate| *rate > 0).ok_or_else(allowed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_below_a_millisecond_is_none() {
-        assert_eq!((limit("0"), limit("0.0001")), (Ok(Duration::ZERO), Ok(Duration::ZERO)));
-        assert_eq!(limit("0.5"), Ok(Duration::from_millis(500)));
-        for bad in ["", "-1", "x", "nan"] {
-            assert!(limit(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_rate_has_units_of_1024() {
-        assert_eq!(rate("500"), Ok(500));
-        assert_eq!((rate("2k"), rate("1M"), rate("1G")), (Ok(2048), Ok(1 << 20), Ok(1 << 30)));
-        for bad in ["", "k", "0", "-1", "1.5M", "99999999999999G"] {
-            assert!(rate(bad).is_err(), "{bad}");
-        }
     }
 }

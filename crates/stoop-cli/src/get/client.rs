@@ -10,6 +10,7 @@ use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
 use super::record::Record;
+use super::request::user_agent;
 use super::story;
 use crate::proxies::proxies;
 use crate::request_options::{Family, Header, split_host};
@@ -48,6 +49,10 @@ pub(super) fn client(
             }
             record.note(event);
         });
+    // Requests have theirs: this is what proxies are asked for tunnels with.
+    if let Some(agent) = user_agent(args).filter(|_| !Header::removes(headers, "user-agent")) {
+        builder = builder.user_agent(agent);
+    }
     builder = builder.versions(match (args.http1, args.http2_prior_knowledge) {
         (true, _) => Versions::Http1,
         (false, true) => Versions::Http2,

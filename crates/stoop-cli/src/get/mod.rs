@@ -9,11 +9,14 @@ mod cookies;
 mod exit;
 mod failure;
 mod form;
+mod help;
 mod output;
 mod pace;
+mod password;
 mod record;
 mod request;
 mod story;
+mod values;
 mod write_out;
 
 use std::io::{self, Write};
@@ -77,17 +80,21 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     };
     let output = Output::new(path.as_deref(), offset > 0);
     let deadline = args.total().map(|limit| Instant::now() + limit);
-    let mut exchange = Exchange { args, record, offset, output, deadline };
+    let mut exchange = Exchange { args, record, offset, output, deadline, is_dumped: false };
     outcome.file = exchange.output.name();
     let mut ended = match client.send(request).await {
         Ok(response) => exchange.receive(response, &mut outcome).await,
         Err(error) => {
             outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url);
             outcome.redirects = error.redirects();
-            exchange.write_heads().and(Err(error.into()))
+            outcome.verify_result = exit::verify_result(&error);
+            exchange.write_heads().and(Err(exchange.failure(error)))
         }
     };
     exchange.output.stop_progress();
+    if args.insecure && exchange.record.notes().secured.is_some() {
+        outcome.verify_result = exit::UNVERIFIED;
+    }
     if let Some(path) = &args.cookie_jar {
         ended = ended.and(cookies.save(path));
     }
@@ -125,9 +132,22 @@ struct Exchange<'a> {
     output: Output,
     /// When everything has to be over, what `--limit-rate` waits for included.
     deadline: Option<Instant>,
+    /// Headers were written to the file of `-D`.
+    is_dumped: bool,
 }
 
 impl Exchange<'_> {
+    /// Why no response came.
+    fn failure(&self, error: Error) -> GetFailure {
+        let is_refused = matches!(error.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused);
+        let has_answered = self.record.notes().tunnel_status.is_some();
+        let failure = GetFailure::from(error);
+        match is_refused && has_answered {
+            true => GetFailure { code: exit::NO_TUNNEL, ..failure },
+            false => failure,
+        }
+    }
+
     async fn receive(
         &mut self,
         mut response: Response,
@@ -184,6 +204,10 @@ impl Exchange<'_> {
                 Err(error) => return Err((received, error.into())),
             }
         }
+        if let Some(trailers) = response.body_mut().take_trailers() {
+            self.record.trailers_came(&trailers);
+            self.write_heads().map_err(|failure| (received, failure))?;
+        }
         match self.output.finish() {
             Ok(()) => Ok(received),
             Err(error) => Err((received, GetFailure::write(&error))),
@@ -212,7 +236,8 @@ impl Exchange<'_> {
         let heads = self.record.take_heads();
         let failed = |error: io::Error| GetFailure::write(&error);
         if let Some(path) = &self.args.dump_header {
-            write_file(path, &heads).map_err(failed)?;
+            write_file(path, &heads, self.is_dumped).map_err(failed)?;
+            self.is_dumped = true;
         }
         if self.args.include || self.args.head {
             self.output.write_text(&heads).map_err(failed)?;

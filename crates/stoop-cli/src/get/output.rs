@@ -118,10 +118,10 @@ fn open(path: &Path, appends: bool) -> io::Result<File> {
     opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// Writes `text` to the file of an option, of which `-` is standard output.
-pub(super) fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
+/// Writes `text` to the file of an option, of which `-` is standard output; behind what is there, or in its place.
+pub(super) fn write_file(path: &Path, text: &[u8], appends: bool) -> io::Result<()> {
     match path.as_os_str() == "-" {
         true => streams::output()?.write_all(text),
-        false => open(path, false)?.write_all(text),
+        false => open(path, appends)?.write_all(text),
     }
 }

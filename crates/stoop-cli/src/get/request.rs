@@ -10,6 +10,7 @@ use super::exit;
 use super::failure::GetFailure;
 use super::form::form;
 use super::pace::paced;
+use super::password;
 use crate::data::percent_encoded;
 use crate::request_options::Header;
 use stoop_fetch::target::has_scheme;
@@ -65,10 +66,13 @@ pub(super) async fn request(
 ) -> Result<Request, GetFailure> {
     let Target { url, offset, cookies } = target;
     let mut builder = client.request(method(args)?, url);
-    if let Some((user, password)) = credentials(args)? {
-        builder = match args.digest {
-            true => builder.digest_auth(user, password),
-            false => builder.basic_auth(user, password),
+    // A header of that name takes their place.
+    if !Header::names(headers, "authorization") {
+        builder = match (&args.oauth2_bearer, credentials(args)?) {
+            (Some(token), _) => builder.bearer_auth(token),
+            (None, Some((user, password))) if args.digest => builder.digest_auth(user, password),
+            (None, Some((user, password))) => builder.basic_auth(user, password),
+            (None, None) => builder,
         };
     }
     let mut request = builder.build()?;
@@ -83,10 +87,7 @@ pub(super) async fn request(
             GetFailure::new(exit::BAD_HEADER, format!("-H {name:?}: {misuse}"))
         })?;
     }
-    add(&mut request, headers, "user-agent", || {
-        let default = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
-        Some(args.user_agent.clone().unwrap_or(default)).filter(|agent| !agent.is_empty())
-    })?;
+    add(&mut request, headers, "user-agent", || user_agent(args).map(str::to_owned))?;
     add(&mut request, headers, "referer", || {
         args.referer.clone().filter(|referer| !referer.is_empty())
     })?;
@@ -109,6 +110,12 @@ pub(super) async fn request(
         _ => body,
     };
     Ok(request.with_body(body))
+}
+
+/// What the program calls itself, unless it says nothing.
+pub(super) fn user_agent(args: &GetArgs) -> Option<&str> {
+    let default = concat!("stoop/", env!("CARGO_PKG_VERSION"));
+    Some(args.user_agent.as_deref().unwrap_or(default)).filter(|agent| !agent.is_empty())
 }
 
 /// Whether the request goes over HTTP/1.1: a stream of HTTP/2 is reset at little cost when its content is not wanted.
@@ -161,15 +168,17 @@ fn method(args: &GetArgs) -> Result<Method, GetFailure> {
     })
 }
 
+/// Who the user is, and the password: it is asked for where it is missing.
 fn credentials(args: &GetArgs) -> Result<Option<(String, String)>, GetFailure> {
-    let Some(typed) = &args.user else { return Ok(None) };
-    match typed.split_once(':') {
-        Some((user, password)) => Ok(Some((user.to_owned(), password.to_owned()))),
-        None => Err(GetFailure::new(
-            exit::BAD_USE,
-            "-u needs USER:PASSWORD, as no password is asked for",
-        )),
+    let Some(typed) = args.user.as_deref().filter(|_| args.oauth2_bearer.is_none()) else {
+        return Ok(None);
+    };
+    if let Some((user, password)) = typed.split_once(':') {
+        return Ok(Some((user.to_owned(), password.to_owned())));
     }
+    let password = password::ask("host", typed);
+    let password = password.map_err(|error| GetFailure::read("the password", &error))?;
+    Ok(Some((typed.to_owned(), password)))
 }
 
 fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
