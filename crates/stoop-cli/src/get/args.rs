@@ -1,11 +1,16 @@
 //! The options of `stoop get` as they are typed: curl's, with curl's meaning.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::form::FormArgs;
 use super::help::HELP;
+use super::ignored_args::IgnoredArgs;
+use super::output_args::OutputArgs;
+use super::proxy_args::ProxyArgs;
 use super::values::{limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
@@ -33,21 +38,15 @@ pub(crate) struct GetArgs {
     #[arg(short = 'G', long)]
     pub(super) get: bool,
 
-    /// Add a part to a multipart form: NAME=VALUE, NAME=@FILE, NAME=<FILE, with ;type= and ;filename=
-    #[arg(short = 'F', long, value_name = "PART", action = ArgAction::Append)]
-    pub(super) form: Vec<String>,
+    #[command(flatten)]
+    pub(super) form: FormArgs,
 
     /// Upload FILE by PUT ('-' is standard input); its name is added to a URL that ends with '/'
     #[arg(short = 'T', long, value_name = "FILE")]
     pub(super) upload_file: Option<PathBuf>,
 
-    /// Write to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with = "remote_name")]
-    pub(super) output: Option<PathBuf>,
-
-    /// Write to a file with the last name in the URL's path
-    #[arg(short = 'O', long)]
-    pub(super) remote_name: bool,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 
     /// Follow redirects
     #[arg(short = 'L', long)]
@@ -56,10 +55,6 @@ pub(crate) struct GetArgs {
     /// Redirects to follow with -L; -1 for any number [default: 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_redirs: Option<i32>,
-
-    /// Write the headers of responses before the content
-    #[arg(short, long)]
-    pub(super) include: bool,
 
     /// Send HEAD, and write the headers of the response
     #[arg(short = 'I', long)]
@@ -109,13 +104,8 @@ pub(crate) struct GetArgs {
     #[arg(long, requires = "user")]
     pub(super) digest: bool,
 
-    /// Go through this proxy: http, https, socks4, socks4a, socks5 or socks5h; '' for none
-    #[arg(short = 'x', long, value_name = "URL")]
-    pub(super) proxy: Option<String>,
-
-    /// Hosts to reach without a proxy, separated by commas; '*' for all
-    #[arg(long, value_name = "HOSTS")]
-    pub(super) noproxy: Option<String>,
+    #[command(flatten)]
+    pub(super) proxy: ProxyArgs,
 
     /// Send cookies: 'NAME=VALUE; ...', or those of a file in Netscape's format
     #[arg(short = 'b', long, value_name = "COOKIES", action = ArgAction::Append)]
@@ -132,10 +122,6 @@ pub(crate) struct GetArgs {
     /// The Referer
     #[arg(short = 'e', long, value_name = "URL")]
     pub(super) referer: Option<String>,
-
-    /// Write each piece of content as it comes, which is the default
-    #[arg(short = 'N', long)]
-    pub(super) no_buffer: bool,
 
     /// Ask for a part: 0-499, 500-, -500
     #[arg(short, long, value_name = "RANGE", conflicts_with = "continue_at")]
@@ -161,6 +147,14 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "N")]
     pub(super) retry: Option<u32>,
 
+    /// Wait so long before each further attempt [default: 1 s, doubled each time]
+    #[arg(long, value_name = "SECONDS", value_parser = limit)]
+    pub(super) retry_delay: Option<Duration>,
+
+    /// Connect from this address of this machine
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) interface: Option<IpAddr>,
+
     /// Connect to IPv4 addresses only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub(super) ipv4: bool,
@@ -173,13 +167,13 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) unix_socket: Option<PathBuf>,
 
-    /// Write the headers of responses to FILE ('-' is standard output)
-    #[arg(short = 'D', long, value_name = "FILE")]
-    pub(super) dump_header: Option<PathBuf>,
-
     /// Take credentials from ~/.netrc
     #[arg(short = 'n', long)]
     pub(super) netrc: bool,
+
+    /// Take credentials from this file, as from ~/.netrc
+    #[arg(long, value_name = "FILE")]
+    pub(super) netrc_file: Option<PathBuf>,
 
     /// The most bytes a second, as 100K or 2M
     #[arg(long, value_name = "SPEED", value_parser = rate)]
@@ -197,6 +191,14 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(super) key: Option<PathBuf>,
 
+    /// Speak TLS 1.2 or later, which is the default
+    #[arg(long = "tlsv1.2")]
+    pub(super) tls12: bool,
+
+    /// Speak TLS 1.3 or later
+    #[arg(long = "tlsv1.3")]
+    pub(super) tls13: bool,
+
     /// Speak HTTP/1.1 only
     #[arg(long = "http1.1", conflicts_with_all = ["http2", "http2_prior_knowledge"])]
     pub(super) http1: bool,
@@ -209,12 +211,17 @@ pub(crate) struct GetArgs {
     #[arg(long)]
     pub(super) http2_prior_knowledge: bool,
 
-    /// Write this behind the content: see the formats below (--help)
-    #[arg(short = 'w', long, value_name = "FORMAT")]
-    pub(super) write_out: Option<String>,
+    #[command(flatten)]
+    pub(super) ignored: IgnoredArgs,
 }
 
 impl GetArgs {
+    /// The Referer, without curl's mark that redirects have one of their own.
+    pub(super) fn referer(&self) -> Option<&str> {
+        let typed = self.referer.as_deref()?;
+        Some(typed.strip_suffix(";auto").unwrap_or(typed))
+    }
+
     /// How long everything may take, if there is a limit.
     pub(super) fn total(&self) -> Option<Duration> {
         self.max_time.filter(|limit| !limit.is_zero())

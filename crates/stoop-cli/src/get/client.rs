@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind as IoErrorKind, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
@@ -12,7 +13,6 @@ use super::failure::GetFailure;
 use super::record::Record;
 use super::request::user_agent;
 use super::story;
-use crate::proxies::proxies;
 use crate::request_options::{Family, Header, split_host};
 
 /// How long connecting may take, as curl has it.
@@ -62,24 +62,27 @@ pub(super) fn client(
         builder = builder.timeout(total);
     }
     if let Some(retries) = args.retry.filter(|retries| *retries > 0) {
-        let policy = Retries::up_to(retries).delay(RETRY_MIN, RETRY_MAX);
+        let delays = args.retry_delay.filter(|delay| !delay.is_zero());
+        let (min, max) = delays.map_or((RETRY_MIN, RETRY_MAX), |delay| (delay, delay));
+        let policy = Retries::up_to(retries).delay(min, max);
         builder = builder
             .retries(policy.budget_percent(100 * u64::from(retries)).retry_after_max(RETRY_MAX));
     }
     builder = Family::new(args.ipv4, args.ipv6).apply(builder);
+    if let Some(address) = args.interface {
+        builder = builder.local_address(address);
+    }
     if let Some(path) = &args.unix_socket {
         builder = builder.unix_socket(path);
     }
-    if args.netrc {
-        builder = builder.netrc(netrc()?);
+    if args.netrc || args.netrc_file.is_some() {
+        builder = builder.netrc(netrc(args.netrc_file.as_deref())?);
     }
     if let Some(jar) = jar {
         builder = builder.cookies(jar.clone());
     }
     let usage = |why: String| GetFailure::new(exit::BAD_USE, why);
-    let proxies =
-        proxies(args.proxy.as_deref(), args.noproxy.as_deref(), |name| std::env::var_os(name));
-    builder = builder.proxies(proxies.map_err(usage)?);
+    builder = builder.proxies(args.proxy.proxies()?);
     for rule in &args.resolve {
         builder = rule.apply(builder);
     }
@@ -123,9 +126,9 @@ fn redirects(args: &GetArgs) -> Redirects {
 /// Bytes of a netrc file that are read.
 const NETRC_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-fn netrc() -> Result<Netrc, GetFailure> {
-    let home = std::env::var_os("HOME").unwrap_or_default();
-    let path = std::path::Path::new(&home).join(".netrc");
+fn netrc(path: Option<&Path>) -> Result<Netrc, GetFailure> {
+    let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".netrc");
+    let path = path.map_or_else(home, Path::to_owned);
     let read = fs::File::open(&path).and_then(|file| {
         let mut text = String::new();
         // Netrc refuses a longer one.
@@ -152,6 +155,9 @@ fn tls(args: &GetArgs) -> Result<stoop::ClientTls, GetFailure> {
     let mut tls = stoop::ClientTls::builder();
     if args.insecure {
         tls = tls.dangerous_accept_any_certificate();
+    }
+    if args.tls13 {
+        tls = tls.min_version(stoop::tls::TlsVersion::V1_3);
     }
     if let Some(cas) = &args.cacert {
         tls = tls.platform_cas(false).ca_file(cas);

@@ -15,6 +15,8 @@ pub(super) const CERTIFICATE: u8 = 58;
 #[cfg(feature = "tls")]
 pub(super) const CA_FILE: u8 = 77;
 
+pub(super) const TOO_LARGE: u8 = 63;
+
 /// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that there is no reason known.
 pub(super) const UNVERIFIED: u32 = 1;
 const EXPIRED: u32 = 10;

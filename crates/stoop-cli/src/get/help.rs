@@ -28,11 +28,12 @@ Variables:
   time_total url url_effective urlnum
 
 Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
-of any other method; -e has no ';auto'; --retry sends again only what can be sent twice without harm; a
-cookie file has no cookies for public suffixes; there is one URL, without patterns, whose blanks are
-encoded; -H without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97;
-content is written as it comes, with -N and without; -w knows no certs, and with -k its
-ssl_verify_result is 1, as nothing was verified.
+of any other method; the ';auto' of -e is left out; --retry sends again only what can be sent twice without
+harm; a cookie file has no cookies for public suffixes, and cookies of -b stay with the URL's host; a part
+of -F has one file; --interface is an address; there is one URL, without patterns, whose blanks are encoded;
+-H without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
+written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1, as
+nothing was verified.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
@@ -48,5 +49,5 @@ Exit codes, as curl has them:
   35   TLS could not be agreed on; 43: a header may not be sent; 58 and 77: certificates that were named; 60: the server's
   47   more redirects than --max-redirs
   52, 55, 56   no response; sending or receiving failed, or the proxy made no tunnel
-  61   the content cannot be decoded
+  61   the content cannot be decoded; 63: it is larger than --max-filesize
   97   the proxy refused";

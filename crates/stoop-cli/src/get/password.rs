@@ -6,16 +6,27 @@ use std::os::fd::AsFd;
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use super::failure::GetFailure;
 use crate::stderr;
 
 /// Bytes of a password that are read.
 const PASSWORD_BYTES_MAX: usize = 2048;
 
-/// Asks for the password of a user: `of` says whose it is.
+/// The credentials that were typed: a password that is missing is asked for. `of` is whom they are for.
 ///
 /// # Errors
-/// Those of reading.
-pub(super) fn ask(of: &str, user: &str) -> io::Result<String> {
+/// Those of reading it.
+pub(super) fn user_and_password(of: &str, typed: &str) -> Result<(String, String), GetFailure> {
+    if let Some((user, password)) = typed.split_once(':') {
+        return Ok((user.to_owned(), password.to_owned()));
+    }
+    let password = ask(of, typed);
+    let password = password.map_err(|error| GetFailure::read("the password", &error))?;
+    Ok((typed.to_owned(), password))
+}
+
+/// Asks for the password of a user.
+fn ask(of: &str, user: &str) -> io::Result<String> {
     let input = match File::open("/dev/tty") {
         Ok(terminal) => terminal,
         // There is no terminal, as in a job of cron: a script writes it.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use stoop::{ClientEvent, Fields, RequestHead, ResponseHead, Version};
+use stoop::{ClientEvent, Fields, Method, RequestHead, ResponseHead, Version};
 
 /// What was noted, by the observer of the client.
 #[derive(Clone, Debug)]
@@ -29,7 +29,13 @@ pub(super) struct Notes {
     pub(super) local: Option<SocketAddr>,
     /// What the proxy answered that was asked for a tunnel.
     pub(super) tunnel_status: Option<u16>,
+    /// The method of the last request.
+    pub(super) method: Method,
+    /// The content of the last request, as far as its length is known.
+    pub(super) content_bytes: u64,
     pub(super) request_bytes: u64,
+    /// What was to be sent.
+    first: (Method, Option<u64>),
     pub(super) head_bytes: u64,
     /// The last head that came.
     pub(super) head: Option<ResponseHead>,
@@ -52,11 +58,21 @@ impl Record {
             remote: None,
             local: None,
             tunnel_status: None,
+            method: Method::GET,
+            content_bytes: 0,
             request_bytes: 0,
+            first: (Method::GET, None),
             head_bytes: 0,
             head: None,
             heads: Vec::new(),
         })))
+    }
+
+    /// Notes what is to be sent.
+    pub(super) fn will_send(&self, method: &Method, content: Option<u64>) {
+        let mut notes = self.notes();
+        notes.method = method.clone();
+        notes.first = (method.clone(), content);
     }
 
     /// Notes an event.
@@ -84,6 +100,8 @@ impl Record {
                 notes.sending = Some(now);
                 notes.remote = *remote;
                 notes.request_bytes += request_text(head, *is_http2).len() as u64;
+                notes.method = head.method().clone();
+                notes.content_sent();
             }
             ClientEvent::Interim { head, .. } => notes.head_came(head),
             ClientEvent::Responded { head, .. } => {
@@ -123,6 +141,19 @@ impl Record {
 }
 
 impl Notes {
+    /// Counts the content of a request, and the field with its length, which is not in its head yet. A redirect that
+    /// changes the method drops it.
+    fn content_sent(&mut self) {
+        let bytes = match &self.first {
+            (method, Some(bytes)) if *method == self.method => *bytes,
+            _ => 0,
+        };
+        self.content_bytes = bytes;
+        if bytes > 0 {
+            self.request_bytes += bytes + format!("content-length: {bytes}\r\n").len() as u64;
+        }
+    }
+
     fn head_came(&mut self, head: &ResponseHead) {
         self.text_came(&response_text(head));
         self.head = Some(head.clone());

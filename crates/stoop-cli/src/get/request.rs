@@ -8,8 +8,7 @@ use stoop::{Body, Client, Method, Request};
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
-use super::form::form;
-use super::pace::paced;
+use super::pace::{paced, without_length};
 use super::password;
 use crate::data::percent_encoded;
 use crate::request_options::Header;
@@ -78,6 +77,9 @@ pub(super) async fn request(
     let mut request = builder.build()?;
     for header in headers {
         let Header::Sent(name, value) = header else { continue };
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            continue;
+        }
         let fields = request.fields_mut();
         let added = match name.eq_ignore_ascii_case("host") {
             true => fields.set(name, value.as_bytes()),
@@ -89,7 +91,7 @@ pub(super) async fn request(
     }
     add(&mut request, headers, "user-agent", || user_agent(args).map(str::to_owned))?;
     add(&mut request, headers, "referer", || {
-        args.referer.clone().filter(|referer| !referer.is_empty())
+        args.referer().filter(|referer| !referer.is_empty()).map(str::to_owned)
     })?;
     add(&mut request, headers, "cookie", || cookies.map(str::to_owned))?;
     add(&mut request, headers, "range", || match (&args.range, offset) {
@@ -98,7 +100,10 @@ pub(super) async fn request(
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
-    let body = body(args, headers, &mut request).await?;
+    let mut body = body(args, headers, &mut request).await?;
+    if asks_for_chunks(headers) && !body.is_empty() {
+        body = without_length(body);
+    }
     if !body.is_empty()
         && body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN)
         && is_surely_http1(args, url)
@@ -110,6 +115,14 @@ pub(super) async fn request(
         _ => body,
     };
     Ok(request.with_body(body))
+}
+
+/// Whether a header says that content goes in chunks, though its length is known. No other coding is made.
+fn asks_for_chunks(headers: &[Header]) -> bool {
+    headers.iter().any(|header| {
+        matches!(header, Header::Sent(name, value)
+            if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked"))
+    })
 }
 
 /// What the program calls itself, unless it says nothing.
@@ -168,17 +181,10 @@ fn method(args: &GetArgs) -> Result<Method, GetFailure> {
     })
 }
 
-/// Who the user is, and the password: it is asked for where it is missing.
+/// The credentials of the options, unless a token takes their place.
 fn credentials(args: &GetArgs) -> Result<Option<(String, String)>, GetFailure> {
-    let Some(typed) = args.user.as_deref().filter(|_| args.oauth2_bearer.is_none()) else {
-        return Ok(None);
-    };
-    if let Some((user, password)) = typed.split_once(':') {
-        return Ok(Some((user.to_owned(), password.to_owned())));
-    }
-    let password = password::ask("host", typed);
-    let password = password.map_err(|error| GetFailure::read("the password", &error))?;
-    Ok(Some((typed.to_owned(), password)))
+    let typed = args.user.as_deref().filter(|_| args.oauth2_bearer.is_none());
+    typed.map(|typed| password::user_and_password("host", typed)).transpose()
 }
 
 fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
@@ -198,8 +204,7 @@ async fn body(
         return body.map_err(|error| GetFailure::read(&path.display().to_string(), &error));
     }
     if !args.form.is_empty() {
-        let form = form(&args.form).await;
-        let form = form.map_err(|error| GetFailure::read("the form", &error))?;
+        let form = args.form.form(args.silent).await?;
         let content_type = form.content_type();
         add(request, headers, "content-type", || Some(content_type))?;
         return Ok(form.into_body());

@@ -13,7 +13,6 @@ use crate::data::read_file;
 /// What the format is filled with, besides what was noted.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    pub(super) method: String,
     pub(super) url: String,
     pub(super) final_url: Option<String>,
     pub(super) referer: String,
@@ -22,7 +21,6 @@ pub(super) struct Outcome {
     pub(super) redirect_url: String,
     /// Bytes of content as they came.
     pub(super) received: u64,
-    pub(super) sent: u64,
     pub(super) exit_code: u8,
     pub(super) error: String,
     pub(super) file: String,
@@ -155,7 +153,7 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
         ("http_version", json!(head.map_or("0", |head| version(head.version())))),
         ("local_ip", json!(notes.local.map_or(String::new(), |at| at.ip().to_string()))),
         ("local_port", json!(notes.local.map_or(0, |at| at.port()))),
-        ("method", json!(outcome.method)),
+        ("method", json!(notes.method.as_str())),
         ("num_connects", json!(notes.connects)),
         ("num_headers", json!(head.map_or(0, |head| head.fields().len()))),
         ("num_redirects", json!(outcome.redirects)),
@@ -176,9 +174,9 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
         ("size_download", json!(outcome.received)),
         ("size_header", json!(notes.head_bytes)),
         ("size_request", json!(notes.request_bytes)),
-        ("size_upload", json!(outcome.sent)),
+        ("size_upload", json!(notes.content_bytes)),
         ("speed_download", json!(rate(outcome.received))),
-        ("speed_upload", json!(rate(outcome.sent))),
+        ("speed_upload", json!(rate(notes.content_bytes))),
         ("ssl_verify_result", json!(outcome.verify_result)),
         ("time_appconnect", seconds(since(notes.secured))),
         ("time_connect", seconds(since(connected))),
@@ -193,14 +191,20 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
     ])
 }
 
-/// The fields as an object of lists, by their names in lower case.
+/// The fields as an object of lists, by their names in lower case, in the order in which they came.
 fn header_json(fields: &Fields) -> String {
-    let mut all = BTreeMap::<String, Vec<String>>::new();
+    let mut names: Vec<String> = Vec::new();
     for field in fields.iter() {
-        let value = String::from_utf8_lossy(field.value()).into_owned();
-        all.entry(field.name().to_ascii_lowercase()).or_default().push(value);
+        let name = field.name().to_ascii_lowercase();
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    json!(all).to_string()
+    let members = names.iter().map(|name| {
+        let values = fields.all(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        format!("{}:{}", json!(name), json!(values.collect::<Vec<_>>()))
+    });
+    format!("{{{}\n}}", members.collect::<Vec<_>>().join(",\n"))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! `/status/N` answers N, `/to/URL` redirects, `/choices` answers 300, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
 //! parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest credentials, `/short` ends too early, `/hang`
-//! never answers, `/binary` has a NUL, `/trailers` has some behind its content. No tunnel leads to `refused.test`.
+//! never answers, `/binary` has a NUL, `/trailers` has some behind its content, `/named/…` a Content-Disposition. No tunnel leads to `refused.test`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -177,6 +177,17 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
             writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort").ok()?;
             return Some(false);
         }
+        "named" => {
+            let name = match path.split('/').nth(2)? {
+                "plain" => "server.txt",
+                "quoted" => "\"with blank; and more\"; size=1",
+                "path" => "\"/tmp/no/../up.txt\"",
+                "taken" => "data",
+                _ => return None,
+            };
+            fields = format!("Content-Disposition: attachment; filename={name}\r\n");
+        }
+        "unnamed" => fields = "Content-Disposition: inline\r\n".to_owned(),
         "trailers" => {
             let all = "HTTP/1.1 200 OK\r\nTrailer: X-T\r\nTransfer-Encoding: chunked\r\n\r\n\
                        4\r\nall\n\r\n0\r\nX-T: 1\r\nX-U: 2\r\n\r\n";

@@ -190,7 +190,7 @@ fn an_error_says_what_where_and_its_code_unless_it_is_silent() {
         ("-x ftp://a http://a/", 2, "--proxy: "),
         ("-d @/no/such/file http://a/", 26, "/no/such/file"),
         ("-F f=@/no/such/file http://a/", 26, "/no/such/file"),
-        ("-F f http://a/", 26, "is not NAME=VALUE"),
+        ("-F f http://a/", 2, "is not NAME=VALUE"),
         ("-T /no/such/file http://a/", 26, "/no/such/file"),
         ("-w @/no/such/file http://a/", 26, "/no/such/file"),
         ("--cacert /no/such/file https://a/", 77, "/no/such/file"),
