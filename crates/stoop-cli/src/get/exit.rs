@@ -17,15 +17,17 @@ pub(super) const CA_FILE: u8 = 77;
 
 pub(super) const TOO_LARGE: u8 = 63;
 
-/// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that there is no reason known.
+/// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that it was not verified.
 pub(super) const UNVERIFIED: u32 = 1;
+const WRONG_NAME: u32 = 1;
 const EXPIRED: u32 = 10;
 const UNTRUSTED: u32 = 20;
 
-/// What `%{ssl_verify_result}` says of an error of a request: 0 where the certificate is not why, or only its name.
+/// What `%{ssl_verify_result}` says of an error of a request: 0 where the certificate is not why.
 pub(super) fn verify_result(error: &Error) -> u32 {
     match error.kind() {
         ErrorKind::TlsCertExpired => EXPIRED,
+        ErrorKind::TlsCertName => WRONG_NAME,
         ErrorKind::TlsCertUntrusted => UNTRUSTED,
         _ => 0,
     }
@@ -76,5 +78,18 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::RedirectDenied => 1,
         ErrorKind::Cancelled => 42,
         ErrorKind::Internal => 91,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_certificate_that_is_refused_counts_as_verified() {
+        for kind in ErrorKind::ALL {
+            let error = Error::new(*kind, Phase::Tls);
+            assert_eq!(verify_result(&error) != 0, code(&error) == 60, "{kind:?}");
+        }
     }
 }
