@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use stoop::{Error, NoProxy, Proxies, Proxy};
 
 /// The proxies of a command: `option` for all URLs, or those of the variables. `except` are the hosts of an option, or
-/// those of the variable.
+/// those of the variable. `complete` adds to the proxy of a URL what other options say of it.
 ///
 /// # Errors
 /// A proxy that is no URL of one, with where it is from.
@@ -13,19 +13,24 @@ pub(crate) fn proxies(
     option: Option<&str>,
     except: Option<&str>,
     variable: impl Fn(&str) -> Option<OsString>,
+    complete: impl Fn(&str, Proxy) -> Result<Proxy, Error>,
 ) -> Result<Proxies, String> {
+    let named = |from: &str, url: &str| {
+        let proxy = Proxy::new(url).and_then(|proxy| complete(url, proxy));
+        proxy.map_err(|error| format!("{from}: {error}"))
+    };
     let set = |name: &str| {
         let value = variable(name).or_else(|| variable(&name.to_ascii_uppercase()))?;
         value.into_string().ok().filter(|value| !value.is_empty())
     };
     let read = |name: &str| match set(name) {
-        Some(url) => named(&format!("the variable {name}"), Proxy::new(&url)).map(Some),
+        Some(url) => named(&format!("the variable {name}"), &url).map(Some),
         None => Ok(None),
     };
     let mut proxies = Proxies::none();
     match option {
         Some("") => return Ok(proxies),
-        Some(url) => proxies = proxies.all(named("--proxy", Proxy::new(url))?),
+        Some(url) => proxies = proxies.all(named("--proxy", url)?),
         None => {
             // A CGI program gets a client's field `Proxy` as HTTP_PROXY.
             let is_cgi = variable("REQUEST_METHOD").is_some();
@@ -49,10 +54,6 @@ pub(crate) fn proxies(
     Ok(proxies.except(except))
 }
 
-fn named(from: &str, proxy: Result<Proxy, Error>) -> Result<Proxy, String> {
-    proxy.map_err(|error| format!("{from}: {error}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,7 +62,8 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).into())
         };
-        proxies(option, None, variable).map_or_else(|error| error, |proxies| format!("{proxies:?}"))
+        proxies(option, None, variable, |_, proxy| Ok(proxy))
+            .map_or_else(|error| error, |proxies| format!("{proxies:?}"))
     }
 
     #[test]

@@ -23,7 +23,8 @@ impl Header {
     /// Those of files, and what is no header.
     pub(crate) fn read_all(options: &[String]) -> io::Result<Vec<Self>> {
         let mut all = Vec::new();
-        for option in options {
+        // What is empty, as a variable of the shell may be, says nothing.
+        for option in options.iter().filter(|option| !option.is_empty()) {
             match option.strip_prefix('@') {
                 Some(path) => {
                     let content = read_file(path)?;

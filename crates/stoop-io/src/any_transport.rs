@@ -4,6 +4,7 @@
 //! TLS included (an HTTPS proxy), so [`AnyTransport`] names `Tls`, and `Tls` holds an `AnyTransport`.
 
 use std::io;
+use std::net::SocketAddr;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -182,6 +183,9 @@ impl Transport for AnyTransport {
     }
     fn peer(&self) -> PeerAddress {
         each!(self, t => t.peer())
+    }
+    fn local(&self) -> Option<SocketAddr> {
+        each!(self, t => t.local())
     }
     fn alpn(&self) -> Option<&[u8]> {
         each!(self, t => t.alpn())

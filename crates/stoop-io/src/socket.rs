@@ -265,4 +265,8 @@ impl<S: Readiness> Transport for Socket<S> {
     fn peer(&self) -> PeerAddress {
         self.named_peer.as_deref().copied().unwrap_or(self.peer)
     }
+
+    fn local(&self) -> Option<SocketAddr> {
+        SockRef::from(&self.stream).local_addr().ok()?.as_socket()
+    }
 }

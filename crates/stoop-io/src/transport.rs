@@ -146,6 +146,11 @@ pub trait Transport: 'static {
     /// The other end of the connection.
     fn peer(&self) -> PeerAddress;
 
+    /// The address of this end, where it goes over TCP: asked of the system.
+    fn local(&self) -> Option<SocketAddr> {
+        None
+    }
+
     /// The protocol that ALPN chose, where there is TLS and a choice was made. Known once the
     /// handshake is done.
     fn alpn(&self) -> Option<&[u8]> {

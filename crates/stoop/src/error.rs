@@ -46,6 +46,8 @@ struct Inner {
     is_unprocessed: bool,
     /// It would have it over HTTP/1.1.
     wants_http1: bool,
+    /// It says that it is asked too much.
+    wants_calm: bool,
     /// It happened at a proxy, or on the way to it.
     is_of_proxy: bool,
     source: Option<BoxError>,
@@ -60,7 +62,8 @@ impl Error {
     /// [`IntoResponse`](crate::IntoResponse#impl-IntoResponse-for-Error).
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
-        let (is_whole, is_unprocessed, wants_http1, is_of_proxy) = (false, false, false, false);
+        let (is_whole, is_unprocessed, is_of_proxy) = (false, false, false);
+        let (wants_http1, wants_calm) = (false, false);
         Self(Box::new(Inner {
             kind,
             phase,
@@ -70,6 +73,7 @@ impl Error {
             is_whole,
             is_unprocessed,
             wants_http1,
+            wants_calm,
             is_of_proxy,
             source,
             remote,
@@ -162,6 +166,11 @@ impl Error {
         self.0.wants_http1
     }
 
+    /// Whether the peer said that it is asked too much.
+    pub(crate) fn wants_calm(&self) -> bool {
+        self.0.wants_calm
+    }
+
     /// The address it happened with, if it was one: of several that could not be connected to, the one
     /// whose reason gave the error its kind.
     pub fn remote_address(&self) -> Option<SocketAddr> {
@@ -224,6 +233,15 @@ impl Error {
     /// It is to be asked for over HTTP/1.1 (RFC 9113 §7).
     pub(crate) fn wanting_http1(mut self) -> Self {
         self.0.wants_http1 = true;
+        self
+    }
+
+    /// The peer has said that it is asked too much, which the text says behind the details.
+    pub(crate) fn wanting_calm(mut self) -> Self {
+        const WORDS: &str = "by ENHANCE_YOUR_CALM its GOAWAY says that it is asked too much";
+        self.0.wants_calm = true;
+        let detail = self.0.detail.take();
+        self.0.detail = Some(detail.map_or(WORDS.into(), |d| format!("{d}; {WORDS}").into()));
         self
     }
 }

@@ -141,9 +141,9 @@ impl FetchPlan {
         let is_cores_given = args.cores.is_some();
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
         let template = Template::new(args.request.as_deref(), &args.header, &args.data);
-        let proxies = proxies(args.proxy.as_deref(), args.noproxy.as_deref(), |name| {
-            environment.variable(name).filter(|_| !args.no_env)
-        });
+        let variable = |name: &str| environment.variable(name).filter(|_| !args.no_env);
+        let (url, except) = (args.proxy.as_deref(), args.noproxy.as_deref());
+        let proxies = proxies(url, except, variable, |_, proxy| Ok(proxy));
         Ok(Self {
             source,
             input_format: args.input_format.unwrap_or_default(),

@@ -1,66 +1,23 @@
 //! The options of `stoop get` as they are typed: curl's, with curl's meaning.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::form::FormArgs;
+use super::help::HELP;
+use super::ignored_args::IgnoredArgs;
+use super::output_args::OutputArgs;
+use super::proxy_args::ProxyArgs;
+use super::values::{limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
-use crate::units;
-
-pub(super) const EXAMPLES: &str = "\
-Examples:
-  stoop get https://example.com/
-  stoop get -v -L -o page.html example.com
-  stoop get -d name=value -d @file https://example.com/form
-  stoop get --json '{\"a\":1}' -X PUT https://api.example/things/17
-  stoop get -C - -O https://example.com/large.iso
-  stoop get -s -o /dev/null -w '%{http_code} %{time_total}\\n' example.com
-
-A URL without a scheme is one of http://.
-
--v tells the story of the request on standard error, each step with its time since the start:
-the name, the connection, TLS, what was sent, what came. Credentials are not shown.
-
-Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, where -x and --noproxy do
-not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs, where a
-client can set it.
-
-Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from a file.
-Variables:
-  content_type errormsg exitcode filename_effective header_json http_code http_version json method
-  num_connects num_headers num_redirects redirect_url referer remote_ip remote_port response_code scheme
-  size_download size_header size_request size_upload speed_download speed_upload stderr stdout
-  time_appconnect time_connect time_namelookup time_pretransfer time_redirect time_starttransfer
-  time_total url url_effective
-
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
-of any other method; -e has no ';auto'; --retry sends again only what can be sent twice without harm; a
-cookie file has no cookies for public suffixes; there is one URL, without patterns, whose blanks are
-encoded; -H without a colon is a mistake; the 407 of a proxy is an error, with code 97; content is
-written as it comes, so that there is no -N.
-
-Exit codes, as curl has them:
-  0    the response came, whatever its status
-  2    the command line is invalid
-  3    the URL is invalid
-  5, 6, 7   the proxy's name, the name, or the address cannot be resolved or connected to
-  16, 92    HTTP/2 went wrong
-  18   the content was incomplete
-  22   -f: the status was 400 or more
-  23, 26    output could not be written, a file not be read
-  28   -m or --connect-timeout, or a time limit of the system
-  33   -C: the server does not resume
-  35   TLS could not be agreed on; 43: a header may not be sent; 58 and 77: certificates that were named; 60: the server's
-  47   more redirects than --max-redirs
-  52, 55, 56   no response; sending or receiving failed
-  61   the content cannot be decoded
-  97   the proxy refused";
 
 /// Fetch one URL and write it to standard output, with the options and the meaning of curl
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = EXAMPLES, args_override_self = true)]
+#[command(after_long_help = HELP, args_override_self = true)]
 pub(crate) struct GetArgs {
     /// The URL to fetch
     #[arg(value_name = "URL")]
@@ -81,21 +38,15 @@ pub(crate) struct GetArgs {
     #[arg(short = 'G', long)]
     pub(super) get: bool,
 
-    /// Add a part to a multipart form: NAME=VALUE, NAME=@FILE, NAME=<FILE, with ;type= and ;filename=
-    #[arg(short = 'F', long, value_name = "PART", action = ArgAction::Append)]
-    pub(super) form: Vec<String>,
+    #[command(flatten)]
+    pub(super) form: FormArgs,
 
     /// Upload FILE by PUT ('-' is standard input); its name is added to a URL that ends with '/'
     #[arg(short = 'T', long, value_name = "FILE")]
     pub(super) upload_file: Option<PathBuf>,
 
-    /// Write to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with = "remote_name")]
-    pub(super) output: Option<PathBuf>,
-
-    /// Write to a file with the last name in the URL's path
-    #[arg(short = 'O', long)]
-    pub(super) remote_name: bool,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 
     /// Follow redirects
     #[arg(short = 'L', long)]
@@ -104,10 +55,6 @@ pub(crate) struct GetArgs {
     /// Redirects to follow with -L; -1 for any number [default: 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_redirs: Option<i32>,
-
-    /// Write the headers of responses before the content
-    #[arg(short, long)]
-    pub(super) include: bool,
 
     /// Send HEAD, and write the headers of the response
     #[arg(short = 'I', long)]
@@ -145,21 +92,20 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "SECONDS", value_parser = limit)]
     pub(super) connect_timeout: Option<Duration>,
 
-    /// Credentials, USER:PASSWORD
+    /// Credentials, USER:PASSWORD; without a password it is asked for
     #[arg(short, long, value_name = "CREDENTIALS")]
     pub(super) user: Option<String>,
+
+    /// Send this bearer token, in place of credentials
+    #[arg(long, value_name = "TOKEN")]
+    pub(super) oauth2_bearer: Option<String>,
 
     /// Use the Digest scheme with -u
     #[arg(long, requires = "user")]
     pub(super) digest: bool,
 
-    /// Go through this proxy: http, https, socks4, socks4a, socks5 or socks5h; '' for none
-    #[arg(short = 'x', long, value_name = "URL")]
-    pub(super) proxy: Option<String>,
-
-    /// Hosts to reach without a proxy, separated by commas; '*' for all
-    #[arg(long, value_name = "HOSTS")]
-    pub(super) noproxy: Option<String>,
+    #[command(flatten)]
+    pub(super) proxy: ProxyArgs,
 
     /// Send cookies: 'NAME=VALUE; ...', or those of a file in Netscape's format
     #[arg(short = 'b', long, value_name = "COOKIES", action = ArgAction::Append)]
@@ -201,6 +147,14 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "N")]
     pub(super) retry: Option<u32>,
 
+    /// Wait so long before each further attempt [default: 1 s, doubled each time]
+    #[arg(long, value_name = "SECONDS", value_parser = limit)]
+    pub(super) retry_delay: Option<Duration>,
+
+    /// Connect from this address of this machine
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) interface: Option<IpAddr>,
+
     /// Connect to IPv4 addresses only
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub(super) ipv4: bool,
@@ -213,13 +167,13 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) unix_socket: Option<PathBuf>,
 
-    /// Write the headers of responses to FILE ('-' is standard output)
-    #[arg(short = 'D', long, value_name = "FILE")]
-    pub(super) dump_header: Option<PathBuf>,
-
     /// Take credentials from ~/.netrc
     #[arg(short = 'n', long)]
     pub(super) netrc: bool,
+
+    /// Take credentials from this file, as from ~/.netrc
+    #[arg(long, value_name = "FILE")]
+    pub(super) netrc_file: Option<PathBuf>,
 
     /// The most bytes a second, as 100K or 2M
     #[arg(long, value_name = "SPEED", value_parser = rate)]
@@ -237,6 +191,14 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub(super) key: Option<PathBuf>,
 
+    /// Speak TLS 1.2 or later, which is the default
+    #[arg(long = "tlsv1.2")]
+    pub(super) tls12: bool,
+
+    /// Speak TLS 1.3 or later
+    #[arg(long = "tlsv1.3")]
+    pub(super) tls13: bool,
+
     /// Speak HTTP/1.1 only
     #[arg(long = "http1.1", conflicts_with_all = ["http2", "http2_prior_knowledge"])]
     pub(super) http1: bool,
@@ -249,58 +211,19 @@ pub(crate) struct GetArgs {
     #[arg(long)]
     pub(super) http2_prior_knowledge: bool,
 
-    /// Write this behind the content: see the formats below (--help)
-    #[arg(short = 'w', long, value_name = "FORMAT")]
-    pub(super) write_out: Option<String>,
+    #[command(flatten)]
+    pub(super) ignored: IgnoredArgs,
 }
 
 impl GetArgs {
+    /// The Referer, without curl's mark that redirects have one of their own.
+    pub(super) fn referer(&self) -> Option<&str> {
+        let typed = self.referer.as_deref()?;
+        Some(typed.strip_suffix(";auto").unwrap_or(typed))
+    }
+
     /// How long everything may take, if there is a limit.
     pub(super) fn total(&self) -> Option<Duration> {
         self.max_time.filter(|limit| !limit.is_zero())
-    }
-}
-
-/// A limit of time, of which whole milliseconds count: with none of them it is zero.
-fn limit(text: &str) -> Result<Duration, String> {
-    match text.trim().parse::<f64>() {
-        Ok(seconds) if (0.0..0.001).contains(&seconds) => Ok(Duration::ZERO),
-        _ => units::duration(text),
-    }
-}
-
-/// A rate in bytes a second: a number, with K, M or G, which are powers of 1,024.
-fn rate(text: &str) -> Result<u64, String> {
-    let allowed = || "a rate is a number of bytes a second, as 500, 100K or 2M".to_owned();
-    let (digits, scale) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1u64 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let number: u64 = digits.parse().map_err(|_| allowed())?;
-    number.checked_mul(scale).filter(|rate| *rate > 0).ok_or_else(allowed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_below_a_millisecond_is_none() {
-        assert_eq!((limit("0"), limit("0.0001")), (Ok(Duration::ZERO), Ok(Duration::ZERO)));
-        assert_eq!(limit("0.5"), Ok(Duration::from_millis(500)));
-        for bad in ["", "-1", "x", "nan"] {
-            assert!(limit(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_rate_has_units_of_1024() {
-        assert_eq!(rate("500"), Ok(500));
-        assert_eq!((rate("2k"), rate("1M"), rate("1G")), (Ok(2048), Ok(1 << 20), Ok(1 << 30)));
-        for bad in ["", "k", "0", "-1", "1.5M", "99999999999999G"] {
-            assert!(rate(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind as IoErrorKind, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
@@ -10,8 +11,8 @@ use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
 use super::record::Record;
+use super::request::user_agent;
 use super::story;
-use crate::proxies::proxies;
 use crate::request_options::{Family, Header, split_host};
 
 /// How long connecting may take, as curl has it.
@@ -48,6 +49,10 @@ pub(super) fn client(
             }
             record.note(event);
         });
+    // Requests have theirs: this is what proxies are asked for tunnels with.
+    if let Some(agent) = user_agent(args).filter(|_| !Header::removes(headers, "user-agent")) {
+        builder = builder.user_agent(agent);
+    }
     builder = builder.versions(match (args.http1, args.http2_prior_knowledge) {
         (true, _) => Versions::Http1,
         (false, true) => Versions::Http2,
@@ -57,24 +62,27 @@ pub(super) fn client(
         builder = builder.timeout(total);
     }
     if let Some(retries) = args.retry.filter(|retries| *retries > 0) {
-        let policy = Retries::up_to(retries).delay(RETRY_MIN, RETRY_MAX);
+        let delays = args.retry_delay.filter(|delay| !delay.is_zero());
+        let (min, max) = delays.map_or((RETRY_MIN, RETRY_MAX), |delay| (delay, delay));
+        let policy = Retries::up_to(retries).delay(min, max);
         builder = builder
             .retries(policy.budget_percent(100 * u64::from(retries)).retry_after_max(RETRY_MAX));
     }
     builder = Family::new(args.ipv4, args.ipv6).apply(builder);
+    if let Some(address) = args.interface {
+        builder = builder.local_address(address);
+    }
     if let Some(path) = &args.unix_socket {
         builder = builder.unix_socket(path);
     }
-    if args.netrc {
-        builder = builder.netrc(netrc()?);
+    if args.netrc || args.netrc_file.is_some() {
+        builder = builder.netrc(netrc(args.netrc_file.as_deref())?);
     }
     if let Some(jar) = jar {
         builder = builder.cookies(jar.clone());
     }
     let usage = |why: String| GetFailure::new(exit::BAD_USE, why);
-    let proxies =
-        proxies(args.proxy.as_deref(), args.noproxy.as_deref(), |name| std::env::var_os(name));
-    builder = builder.proxies(proxies.map_err(usage)?);
+    builder = builder.proxies(args.proxy.proxies()?);
     for rule in &args.resolve {
         builder = rule.apply(builder);
     }
@@ -118,9 +126,9 @@ fn redirects(args: &GetArgs) -> Redirects {
 /// Bytes of a netrc file that are read.
 const NETRC_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-fn netrc() -> Result<Netrc, GetFailure> {
-    let home = std::env::var_os("HOME").unwrap_or_default();
-    let path = std::path::Path::new(&home).join(".netrc");
+fn netrc(path: Option<&Path>) -> Result<Netrc, GetFailure> {
+    let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".netrc");
+    let path = path.map_or_else(home, Path::to_owned);
     let read = fs::File::open(&path).and_then(|file| {
         let mut text = String::new();
         // Netrc refuses a longer one.
@@ -147,6 +155,9 @@ fn tls(args: &GetArgs) -> Result<stoop::ClientTls, GetFailure> {
     let mut tls = stoop::ClientTls::builder();
     if args.insecure {
         tls = tls.dangerous_accept_any_certificate();
+    }
+    if args.tls13 {
+        tls = tls.min_version(stoop::tls::TlsVersion::V1_3);
     }
     if let Some(cas) = &args.cacert {
         tls = tls.platform_cas(false).ca_file(cas);

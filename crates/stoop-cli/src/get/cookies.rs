@@ -65,6 +65,7 @@ impl Cookies {
             write_file(
                 path,
                 text.split_inclusive('\n').filter(is_kept).collect::<String>().as_bytes(),
+                false,
             )
         });
         saved.map_err(|error| GetFailure::write(&error))

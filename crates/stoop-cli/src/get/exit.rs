@@ -9,10 +9,29 @@ pub(super) const READ_ERROR: u8 = 26;
 pub(super) const NO_RESUME: u8 = 33;
 pub(super) const BAD_HEADER: u8 = 43;
 pub(super) const TOO_MANY_REDIRECTS: u8 = 47;
+pub(super) const NO_TUNNEL: u8 = 56;
 #[cfg(feature = "tls")]
 pub(super) const CERTIFICATE: u8 = 58;
 #[cfg(feature = "tls")]
 pub(super) const CA_FILE: u8 = 77;
+
+pub(super) const TOO_LARGE: u8 = 63;
+
+/// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that it was not verified.
+pub(super) const UNVERIFIED: u32 = 1;
+const WRONG_NAME: u32 = 1;
+const EXPIRED: u32 = 10;
+const UNTRUSTED: u32 = 20;
+
+/// What `%{ssl_verify_result}` says of an error of a request: 0 where the certificate is not why.
+pub(super) fn verify_result(error: &Error) -> u32 {
+    match error.kind() {
+        ErrorKind::TlsCertExpired => EXPIRED,
+        ErrorKind::TlsCertName => WRONG_NAME,
+        ErrorKind::TlsCertUntrusted => UNTRUSTED,
+        _ => 0,
+    }
+}
 
 /// The exit code that an error of a request leads to.
 pub(super) fn code(error: &Error) -> u8 {
@@ -59,5 +78,18 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::RedirectDenied => 1,
         ErrorKind::Cancelled => 42,
         ErrorKind::Internal => 91,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_certificate_that_is_refused_counts_as_verified() {
+        for kind in ErrorKind::ALL {
+            let error = Error::new(*kind, Phase::Tls);
+            assert_eq!(verify_result(&error) != 0, code(&error) == 60, "{kind:?}");
+        }
     }
 }

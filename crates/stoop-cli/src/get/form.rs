@@ -1,11 +1,17 @@
-//! The parts of `-F`.
+//! The form of `-F` and `--form-string`.
 
 use std::io;
 use std::path::Path;
 
+use clap::error::ErrorKind;
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 use stoop::body::{Form, Part};
 
+use super::exit;
+use super::failure::GetFailure;
+use super::form_part::{Source, TypedPart};
 use crate::data::read_file;
+use crate::stderr;
 
 /// What curl takes files for, by their names' ends.
 const TYPES: [(&str, &str); 10] = [
@@ -21,94 +27,102 @@ const TYPES: [(&str, &str); 10] = [
     (".xml", "application/xml"),
 ];
 
-/// A part as it is typed.
-#[derive(Debug, PartialEq, Eq)]
-struct TypedPart<'a> {
-    name: &'a str,
-    source: Source<'a>,
-    mime_type: Option<&'a str>,
-    file_name: Option<&'a str>,
+/// The parts of a form, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FormArgs(Vec<TypedForm>);
+
+#[derive(Clone, Debug)]
+struct TypedForm {
+    text: String,
+    /// It is of `--form-string`.
+    is_literal: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Source<'a> {
-    Text(&'a str),
-    /// A file, sent as one.
-    File(&'a str),
-    /// A file whose content is a value.
-    Content(&'a str),
-}
-
-/// The form that the parts are.
-///
-/// # Errors
-/// Those of files, and what is not NAME=VALUE.
-pub(super) async fn form(parts: &[String]) -> io::Result<Form> {
-    let mut form = Form::new();
-    for text in parts {
-        let Some(typed) = TypedPart::read(text) else {
-            return Err(io::Error::other(format!("-F {text:?} is not NAME=VALUE")));
-        };
-        form = form.part(typed.name, typed.part().await?);
-    }
-    Ok(form)
-}
-
-impl<'a> TypedPart<'a> {
-    fn read(text: &'a str) -> Option<Self> {
-        let (name, value) = text.split_once('=')?;
-        let (value, mut rest) = match value.strip_prefix('"').and_then(|v| v.split_once('"')) {
-            Some((quoted, rest)) => (quoted, rest),
-            None => {
-                let end = [";type=", ";filename="].iter().filter_map(|mark| value.find(mark)).min();
-                value.split_at(end.unwrap_or(value.len()))
-            }
-        };
-        let source = match value.as_bytes().first() {
-            Some(b'@') => Source::File(&value[1..]),
-            Some(b'<') => Source::Content(&value[1..]),
-            _ => Source::Text(value),
-        };
-        let (mut mime_type, mut file_name) = (None, None);
-        while let Some(parameter) = rest.strip_prefix(';') {
-            let end = match parameter.strip_prefix("type=") {
-                // A type may have parameters of its own.
-                Some(_) => parameter.find(";filename="),
-                None => parameter.find(';'),
-            };
-            let (this, behind) = parameter.split_at(end.unwrap_or(parameter.len()));
-            match this.split_once('=') {
-                Some(("type", value)) => mime_type = Some(value),
-                Some(("filename", value)) => file_name = Some(value.trim_matches('"')),
-                _ => return None,
-            }
-            rest = behind;
-        }
-        rest.is_empty().then_some(Self { name, source, mime_type, file_name })
+impl FormArgs {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    async fn part(&self) -> io::Result<Part> {
-        let named =
-            |path: &str, error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
-        let mut part = match self.source {
-            Source::Text(text) => Part::new(text.to_owned()),
-            Source::Content(path) => Part::new(read_file(path)?),
-            Source::File("-") => Part::new(read_file("-")?).file_name("-"),
-            Source::File(path) => {
-                Part::file(Path::new(path)).await.map_err(|error| named(path, error))?
+    /// The form. What is skipped is told, unless that is not wanted.
+    ///
+    /// # Errors
+    /// Those of files, and what is no part.
+    pub(super) async fn form(&self, is_silent: bool) -> Result<Form, GetFailure> {
+        let mut form = Form::new();
+        for TypedForm { text, is_literal } in &self.0 {
+            let read = if *is_literal { TypedPart::literal } else { TypedPart::read };
+            let typed = read(text).ok_or_else(|| {
+                GetFailure::new(exit::BAD_USE, format!("-F {text:?} is not NAME=VALUE[;type=TYPE]"))
+            })?;
+            for skipped in typed.skipped.iter().filter(|_| !is_silent) {
+                stderr::message(format_args!(
+                    "-F {text:?}: {skipped:?} is no parameter, and skipped"
+                ));
             }
-        };
-        let guessed = match self.source {
-            Source::File(path) => Some(guess(self.file_name.unwrap_or(path))),
-            Source::Text(_) | Source::Content(_) => None,
-        };
-        if let Some(file_name) = self.file_name {
-            part = part.file_name(file_name);
+            let made = part(&typed).await;
+            let made = made.map_err(|error| GetFailure::read("the form", &error))?;
+            form = form.part(&typed.name, made);
         }
-        match self.mime_type.or(guessed) {
-            Some(mime_type) => part.mime_type(mime_type).map_err(io::Error::other),
-            None => Ok(part),
+        Ok(form)
+    }
+}
+
+async fn part(typed: &TypedPart) -> io::Result<Part> {
+    let named =
+        |path: &str, error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+    let mut part = match &typed.source {
+        Source::Text(text) => Part::new(text.clone()),
+        Source::Content(path) => Part::new(read_file(path)?),
+        Source::File(path) if path == "-" => Part::new(read_file("-")?).file_name("-"),
+        Source::File(path) => {
+            Part::file(Path::new(path)).await.map_err(|error| named(path, error))?
         }
+    };
+    let guessed = match &typed.source {
+        Source::File(path) => Some(guess(typed.file_name.as_deref().unwrap_or(path))),
+        Source::Text(_) | Source::Content(_) => None,
+    };
+    if let Some(file_name) = &typed.file_name {
+        part = part.file_name(file_name.clone());
+    }
+    match typed.mime_type.as_deref().or(guessed) {
+        Some(mime_type) => part.mime_type(mime_type).map_err(io::Error::other),
+        None => Ok(part),
+    }
+}
+
+impl clap::Args for FormArgs {
+    fn augment_args(command: Command) -> Command {
+        let arg = |name: &'static str, help: &'static str| {
+            Arg::new(name).long(name).value_name("PART").help(help).action(ArgAction::Append)
+        };
+        let form = "Add a part to a multipart form: NAME=VALUE, NAME=@FILE, NAME=<FILE, with ;type= and \
+                    ;filename=";
+        command
+            .arg(arg("form", form).short('F'))
+            .arg(arg("form-string", "Add the part NAME=VALUE as it is, an @ and a ; too"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for FormArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut found = Vec::new();
+        for (name, is_literal) in [("form", false), ("form-string", true)] {
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            let places = matches.indices_of(name).into_iter().flatten();
+            let typed = values.map(|text| TypedForm { text: text.clone(), is_literal });
+            found.extend(places.zip(typed));
+        }
+        found.sort_by_key(|(at, _)| *at);
+        Ok(Self(found.into_iter().map(|(_, typed)| typed).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, _: &ArgMatches) -> Result<(), Error> {
+        Err(Error::raw(ErrorKind::InvalidValue, "the arguments are read once"))
     }
 }
 
@@ -123,27 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_a_value_or_a_file_with_parameters() {
-        let part = |name, source, mime_type, file_name| {
-            Some(TypedPart { name, source, mime_type, file_name })
-        };
-        for (text, read) in [
-            ("a=b", part("a", Source::Text("b"), None, None)),
-            ("a=", part("a", Source::Text(""), None, None)),
-            ("a=b=c;d", part("a", Source::Text("b=c;d"), None, None)),
-            ("a=@f.txt", part("a", Source::File("f.txt"), None, None)),
-            ("a=<f", part("a", Source::Content("f"), None, None)),
-            (
-                "a=@f;type=text/x; charset=y;filename=\"n\"",
-                part("a", Source::File("f"), Some("text/x; charset=y"), Some("n")),
-            ),
-            ("a=@f;filename=n;type=t/u", part("a", Source::File("f"), Some("t/u"), Some("n"))),
-            ("a=\"x;type=y\";type=t/u", part("a", Source::Text("x;type=y"), Some("t/u"), None)),
-            ("a", None),
-            ("a=\"b\"c", None),
-        ] {
-            assert_eq!(TypedPart::read(text), read, "{text}");
-        }
+    fn a_type_is_guessed_of_the_end_of_a_name() {
         assert_eq!((guess("A.PNG"), guess("x")), ("image/png", "application/octet-stream"));
     }
 }

@@ -1,16 +1,50 @@
 //! Where the content goes: standard output, or a file, perhaps behind what is there; and the progress beside it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::exit;
+use super::failure::GetFailure;
+use super::output_args::OutputArgs;
 use crate::streams;
 use crate::terminal;
 
 /// The first bytes of content, in which a NUL means that it is no text.
 const LOOKED_AT_BYTES: usize = 2_000;
+
+/// The file that content is written to, or none.
+pub(super) fn path(args: &OutputArgs, url: &str) -> Result<Option<PathBuf>, GetFailure> {
+    let path = match args.remote_name {
+        true => Some(remote_name(url)?),
+        false => args.file.clone(),
+    };
+    Ok(match (path, &args.output_dir) {
+        (Some(path), Some(folder)) if path.as_os_str() != "-" => {
+            // As curl has it, also an absolute path is one in that folder.
+            let mut joined = folder.clone().into_os_string();
+            joined.push("/");
+            joined.push(path);
+            Some(joined.into())
+        }
+        (path, _) => path,
+    })
+}
+
+/// The last name in a URL's path.
+fn remote_name(url: &str) -> Result<PathBuf, GetFailure> {
+    let path = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let name = path.split_once('/').and_then(|(_, path)| path.rsplit('/').next());
+    match name.filter(|name| !name.is_empty() && !matches!(*name, "." | "..")) {
+        Some(name) => Ok(name.into()),
+        None => {
+            Err(GetFailure::new(exit::WRITE_ERROR, "-O: the URL's path has no name at its end"))
+        }
+    }
+}
 
 /// Where content is written to.
 #[derive(Debug)]
@@ -19,6 +53,10 @@ pub(super) struct Output {
     path: Option<PathBuf>,
     /// Content is written behind what is in the file.
     appends: bool,
+    /// Its folders are made.
+    makes_folders: bool,
+    /// It may not be there yet: a server named it.
+    is_new: bool,
     /// Bytes that are no text are not written.
     is_guarded: bool,
     file: Option<File>,
@@ -33,11 +71,24 @@ impl Output {
         Self {
             path: path.filter(|_| !is_stdout).map(Path::to_owned),
             appends,
+            makes_folders: false,
+            is_new: false,
             is_guarded: path.is_none() && stdout().is_terminal(),
             file: None,
             written: 0,
             progress: None,
         }
+    }
+
+    /// The same, whose folders are made where they are missing.
+    pub(super) fn with_folders(self) -> Self {
+        Self { makes_folders: true, ..self }
+    }
+
+    /// Goes to a new file of that name in the same folder.
+    pub(super) fn rename(&mut self, name: &str) {
+        self.path = self.path.take().map(|path| path.with_file_name(name));
+        self.is_new = true;
     }
 
     /// The file's name, or none.
@@ -104,24 +155,29 @@ impl Output {
             Some(file) => file,
             None => match &self.path {
                 None => streams::output()?,
-                Some(path) => open(path, self.appends)?,
+                Some(path) => {
+                    if let Some(folder) = path.parent().filter(|_| self.makes_folders) {
+                        fs::create_dir_all(folder)?;
+                    }
+                    open(path, self.appends, self.is_new)?
+                }
             },
         };
         Ok(self.file.insert(file))
     }
 }
 
-fn open(path: &Path, appends: bool) -> io::Result<File> {
+fn open(path: &Path, appends: bool, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.create(true).append(appends).write(true).truncate(!appends);
+    options.create(true).create_new(is_new).append(appends).write(true).truncate(!appends);
     let opened = options.open(path);
     opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// Writes `text` to the file of an option, of which `-` is standard output.
-pub(super) fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
+/// Writes `text` to the file of an option, of which `-` is standard output; behind what is there, or in its place.
+pub(super) fn write_file(path: &Path, text: &[u8], appends: bool) -> io::Result<()> {
     match path.as_os_str() == "-" {
         true => streams::output()?.write_all(text),
-        false => open(path, false)?.write_all(text),
+        false => open(path, appends, false)?.write_all(text),
     }
 }

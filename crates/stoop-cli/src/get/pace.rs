@@ -6,8 +6,19 @@ use stoop::Body;
 use tokio::time::{Instant, sleep_until};
 
 /// Content at so many bytes a second, with its length.
-pub(super) fn paced(mut body: Body, rate: u64) -> Body {
-    let length = body.len();
+pub(super) fn paced(body: Body, rate: u64) -> Body {
+    match body.len() {
+        Some(length) => Body::sized(length, passed_on(body, rate)),
+        None => passed_on(body, rate),
+    }
+}
+
+/// Content whose length is not told.
+pub(super) fn without_length(body: Body) -> Body {
+    passed_on(body, u64::MAX)
+}
+
+fn passed_on(mut body: Body, rate: u64) -> Body {
     let (sender, paced) = Body::channel(1);
     tokio::spawn(async move {
         let mut pace = Pace::new(rate);
@@ -27,10 +38,7 @@ pub(super) fn paced(mut body: Body, rate: u64) -> Body {
             }
         }
     });
-    match length {
-        Some(length) => Body::sized(length, paced),
-        None => paced,
-    }
+    paced
 }
 
 /// Bytes at a rate.

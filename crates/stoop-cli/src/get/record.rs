@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use stoop::{ClientEvent, RequestHead, ResponseHead, Version};
+use stoop::{ClientEvent, Fields, Method, RequestHead, ResponseHead, Version};
 
 /// What was noted, by the observer of the client.
 #[derive(Clone, Debug)]
@@ -23,8 +23,19 @@ pub(super) struct Notes {
     pub(super) sending: Option<Instant>,
     pub(super) responded: Option<Instant>,
     pub(super) connects: u32,
+    /// Attempts of `--retry` behind the first.
+    pub(super) retries: u32,
     pub(super) remote: Option<SocketAddr>,
+    pub(super) local: Option<SocketAddr>,
+    /// What the proxy answered that was asked for a tunnel.
+    pub(super) tunnel_status: Option<u16>,
+    /// The method of the last request.
+    pub(super) method: Method,
+    /// The content of the last request, as far as its length is known.
+    pub(super) content_bytes: u64,
     pub(super) request_bytes: u64,
+    /// What was to be sent.
+    first: (Method, Option<u64>),
     pub(super) head_bytes: u64,
     /// The last head that came.
     pub(super) head: Option<ResponseHead>,
@@ -43,12 +54,25 @@ impl Record {
             sending: None,
             responded: None,
             connects: 0,
+            retries: 0,
             remote: None,
+            local: None,
+            tunnel_status: None,
+            method: Method::GET,
+            content_bytes: 0,
             request_bytes: 0,
+            first: (Method::GET, None),
             head_bytes: 0,
             head: None,
             heads: Vec::new(),
         })))
+    }
+
+    /// Notes what is to be sent.
+    pub(super) fn will_send(&self, method: &Method, content: Option<u64>) {
+        let mut notes = self.notes();
+        notes.method = method.clone();
+        notes.first = (method.clone(), content);
     }
 
     /// Notes an event.
@@ -57,9 +81,18 @@ impl Record {
         let mut notes = self.notes();
         match event {
             ClientEvent::Resolved { .. } => notes.resolved = Some(now),
-            ClientEvent::Connected { .. } => {
+            ClientEvent::TunnelRequested { head, remote, is_http2, .. } => {
+                notes.remote = *remote;
+                notes.request_bytes += request_text(head, *is_http2).len() as u64;
+            }
+            ClientEvent::TunnelAnswered { head, .. } => {
+                notes.tunnel_status = Some(head.status().as_u16());
+                notes.text_came(&response_text(head));
+            }
+            ClientEvent::Connected { remote, local, .. } => {
                 notes.connected = Some(now);
                 notes.connects += 1;
+                (notes.remote, notes.local) = (*remote, *local);
             }
             #[cfg(feature = "tls")]
             ClientEvent::Secured { .. } => notes.secured = Some(now),
@@ -67,6 +100,8 @@ impl Record {
                 notes.sending = Some(now);
                 notes.remote = *remote;
                 notes.request_bytes += request_text(head, *is_http2).len() as u64;
+                notes.method = head.method().clone();
+                notes.content_sent();
             }
             ClientEvent::Interim { head, .. } => notes.head_came(head),
             ClientEvent::Responded { head, .. } => {
@@ -78,8 +113,16 @@ impl Record {
                 (notes.resolved, notes.connected, notes.secured) = (None, None, None);
                 (notes.sending, notes.responded) = (None, None);
             }
+            ClientEvent::Retrying { .. } => notes.retries += 1,
             _ => {}
         }
+    }
+
+    /// Notes fields that came behind the content.
+    pub(super) fn trailers_came(&self, trailers: &Fields) {
+        let mut text = Vec::new();
+        push_fields(&mut text, trailers);
+        self.notes().heads.extend(text);
     }
 
     /// How long it has been under way.
@@ -98,11 +141,27 @@ impl Record {
 }
 
 impl Notes {
+    /// Counts the content of a request, and the field with its length, which is not in its head yet. A redirect that
+    /// changes the method drops it.
+    fn content_sent(&mut self) {
+        let bytes = match &self.first {
+            (method, Some(bytes)) if *method == self.method => *bytes,
+            _ => 0,
+        };
+        self.content_bytes = bytes;
+        if bytes > 0 {
+            self.request_bytes += bytes + format!("content-length: {bytes}\r\n").len() as u64;
+        }
+    }
+
     fn head_came(&mut self, head: &ResponseHead) {
-        let text = response_text(head);
-        self.head_bytes += text.len() as u64;
-        self.heads.extend(text);
+        self.text_came(&response_text(head));
         self.head = Some(head.clone());
+    }
+
+    fn text_came(&mut self, text: &[u8]) {
+        self.head_bytes += text.len() as u64;
+        self.heads.extend_from_slice(text);
     }
 }
 
@@ -111,6 +170,7 @@ pub(super) fn request_text(head: &RequestHead, is_http2: bool) -> Vec<u8> {
     let version = if is_http2 { "2" } else { "1.1" };
     let mut text = format!("{} {} HTTP/{version}\r\n", head.method(), head.target()).into_bytes();
     push_fields(&mut text, head.fields());
+    text.extend(b"\r\n");
     text
 }
 
@@ -123,14 +183,14 @@ pub(super) fn response_text(head: &ResponseHead) -> Vec<u8> {
     text.extend(head.reason());
     text.extend(b"\r\n");
     push_fields(&mut text, head.fields());
+    text.extend(b"\r\n");
     text
 }
 
-fn push_fields(text: &mut Vec<u8>, fields: &stoop::Fields) {
+fn push_fields(text: &mut Vec<u8>, fields: &Fields) {
     for field in fields.iter() {
         text.extend([field.name().as_bytes(), b": ", field.value(), b"\r\n"].concat());
     }
-    text.extend(b"\r\n");
 }
 
 /// The version's number.

@@ -8,8 +8,8 @@ use stoop::{Body, Client, Method, Request};
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
-use super::form::form;
-use super::pace::paced;
+use super::pace::{paced, without_length};
+use super::password;
 use crate::data::percent_encoded;
 use crate::request_options::Header;
 use stoop_fetch::target::has_scheme;
@@ -65,15 +65,21 @@ pub(super) async fn request(
 ) -> Result<Request, GetFailure> {
     let Target { url, offset, cookies } = target;
     let mut builder = client.request(method(args)?, url);
-    if let Some((user, password)) = credentials(args)? {
-        builder = match args.digest {
-            true => builder.digest_auth(user, password),
-            false => builder.basic_auth(user, password),
+    // A header of that name takes their place.
+    if !Header::names(headers, "authorization") {
+        builder = match (&args.oauth2_bearer, credentials(args)?) {
+            (Some(token), _) => builder.bearer_auth(token),
+            (None, Some((user, password))) if args.digest => builder.digest_auth(user, password),
+            (None, Some((user, password))) => builder.basic_auth(user, password),
+            (None, None) => builder,
         };
     }
     let mut request = builder.build()?;
     for header in headers {
         let Header::Sent(name, value) = header else { continue };
+        if name.eq_ignore_ascii_case("transfer-encoding") {
+            continue;
+        }
         let fields = request.fields_mut();
         let added = match name.eq_ignore_ascii_case("host") {
             true => fields.set(name, value.as_bytes()),
@@ -83,12 +89,9 @@ pub(super) async fn request(
             GetFailure::new(exit::BAD_HEADER, format!("-H {name:?}: {misuse}"))
         })?;
     }
-    add(&mut request, headers, "user-agent", || {
-        let default = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
-        Some(args.user_agent.clone().unwrap_or(default)).filter(|agent| !agent.is_empty())
-    })?;
+    add(&mut request, headers, "user-agent", || user_agent(args).map(str::to_owned))?;
     add(&mut request, headers, "referer", || {
-        args.referer.clone().filter(|referer| !referer.is_empty())
+        args.referer().filter(|referer| !referer.is_empty()).map(str::to_owned)
     })?;
     add(&mut request, headers, "cookie", || cookies.map(str::to_owned))?;
     add(&mut request, headers, "range", || match (&args.range, offset) {
@@ -97,7 +100,10 @@ pub(super) async fn request(
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
-    let body = body(args, headers, &mut request).await?;
+    let mut body = body(args, headers, &mut request).await?;
+    if asks_for_chunks(headers) && !body.is_empty() {
+        body = without_length(body);
+    }
     if !body.is_empty()
         && body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN)
         && is_surely_http1(args, url)
@@ -109,6 +115,20 @@ pub(super) async fn request(
         _ => body,
     };
     Ok(request.with_body(body))
+}
+
+/// Whether a header says that content goes in chunks, though its length is known. No other coding is made.
+fn asks_for_chunks(headers: &[Header]) -> bool {
+    headers.iter().any(|header| {
+        matches!(header, Header::Sent(name, value)
+            if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked"))
+    })
+}
+
+/// What the program calls itself, unless it says nothing.
+pub(super) fn user_agent(args: &GetArgs) -> Option<&str> {
+    let default = concat!("stoop/", env!("CARGO_PKG_VERSION"));
+    Some(args.user_agent.as_deref().unwrap_or(default)).filter(|agent| !agent.is_empty())
 }
 
 /// Whether the request goes over HTTP/1.1: a stream of HTTP/2 is reset at little cost when its content is not wanted.
@@ -161,15 +181,10 @@ fn method(args: &GetArgs) -> Result<Method, GetFailure> {
     })
 }
 
+/// The credentials of the options, unless a token takes their place.
 fn credentials(args: &GetArgs) -> Result<Option<(String, String)>, GetFailure> {
-    let Some(typed) = &args.user else { return Ok(None) };
-    match typed.split_once(':') {
-        Some((user, password)) => Ok(Some((user.to_owned(), password.to_owned()))),
-        None => Err(GetFailure::new(
-            exit::BAD_USE,
-            "-u needs USER:PASSWORD, as no password is asked for",
-        )),
-    }
+    let typed = args.user.as_deref().filter(|_| args.oauth2_bearer.is_none());
+    typed.map(|typed| password::user_and_password("host", typed)).transpose()
 }
 
 fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
@@ -189,8 +204,7 @@ async fn body(
         return body.map_err(|error| GetFailure::read(&path.display().to_string(), &error));
     }
     if !args.form.is_empty() {
-        let form = form(&args.form).await;
-        let form = form.map_err(|error| GetFailure::read("the form", &error))?;
+        let form = args.form.form(args.silent).await?;
         let content_type = form.content_type();
         add(request, headers, "content-type", || Some(content_type))?;
         return Ok(form.into_body());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stoop::{ClientEvent, Fields, without_password};
+use stoop::{ClientEvent, Fields, RequestHead, without_password};
 
 use super::record::version;
 use crate::stderr;
@@ -49,18 +49,18 @@ fn lines(event: &ClientEvent<'_>) -> Vec<String> {
                 None => format!("* TLS, {alpn}"),
             }]
         }
-        ClientEvent::Sending { head, is_reused, is_http2, .. } => {
-            let mut lines = Vec::new();
-            if *is_reused {
-                lines.push("* over the same connection".to_owned());
-            }
-            let version = if *is_http2 { "2" } else { "1.1" };
-            let target = without_password(head.target());
-            lines.push(format!("> {} {target} HTTP/{version}", head.method()));
-            lines.extend(fields('>', head.fields()));
-            lines
+        ClientEvent::TunnelRequested { head, remote, is_http2, .. } => {
+            let at = remote.map_or_else(String::new, |remote| format!(" at {remote}"));
+            let asked = format!("* the proxy{at} is asked for a tunnel");
+            [asked].into_iter().chain(request(head, *is_http2)).collect()
         }
-        ClientEvent::Interim { head, .. } | ClientEvent::Responded { head, .. } => {
+        ClientEvent::Sending { head, is_reused, is_http2, .. } => {
+            let reused = is_reused.then(|| "* over the same connection".to_owned());
+            reused.into_iter().chain(request(head, *is_http2)).collect()
+        }
+        ClientEvent::Interim { head, .. }
+        | ClientEvent::Responded { head, .. }
+        | ClientEvent::TunnelAnswered { head, .. } => {
             let (version, status) = (version(head.version()), head.status().as_u16());
             let reason = String::from_utf8_lossy(head.reason());
             let line = format!("< HTTP/{version} {status} {reason}");
@@ -84,6 +84,14 @@ fn lines(event: &ClientEvent<'_>) -> Vec<String> {
         }],
         _ => Vec::new(),
     }
+}
+
+/// The head of a request.
+fn request(head: &RequestHead, is_http2: bool) -> impl Iterator<Item = String> {
+    let version = if is_http2 { "2" } else { "1.1" };
+    let target = without_password(head.target());
+    let line = format!("> {} {target} HTTP/{version}", head.method());
+    [line].into_iter().chain(fields('>', head.fields()))
 }
 
 /// Fields, with credentials hidden.

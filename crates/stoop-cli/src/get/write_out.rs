@@ -13,7 +13,6 @@ use crate::data::read_file;
 /// What the format is filled with, besides what was noted.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    pub(super) method: String,
     pub(super) url: String,
     pub(super) final_url: Option<String>,
     pub(super) referer: String,
@@ -22,10 +21,11 @@ pub(super) struct Outcome {
     pub(super) redirect_url: String,
     /// Bytes of content as they came.
     pub(super) received: u64,
-    pub(super) sent: u64,
     pub(super) exit_code: u8,
     pub(super) error: String,
     pub(super) file: String,
+    /// What verifying the server's certificate came to, as OpenSSL counts it.
+    pub(super) verify_result: u32,
 }
 
 /// A format, and the parts that it writes where.
@@ -89,6 +89,12 @@ pub(super) fn fill(format: &str, notes: &Notes, outcome: &Outcome) -> (Vec<Writt
                     flush(&mut text, is_error);
                     is_error = name == "stderr";
                 }
+                // What follows is for errors.
+                "onerror" if outcome.exit_code == 0 => {
+                    rest = "";
+                    break;
+                }
+                "onerror" => {}
                 "json" => text.push_str(&json!(variables).to_string()),
                 "header_json" => {
                     let fields = notes.head.as_ref().map(|head| header_json(head.fields()));
@@ -100,7 +106,9 @@ pub(super) fn fill(format: &str, notes: &Notes, outcome: &Outcome) -> (Vec<Writt
                     Some(Value::Number(number)) if name.starts_with("time_") => {
                         text.push_str(&format!("{:.6}", number.as_f64().unwrap_or_default()));
                     }
-                    Some(Value::Number(number)) if name.ends_with("_code") => {
+                    Some(Value::Number(number))
+                        if matches!(name, "http_code" | "http_connect" | "response_code") =>
+                    {
                         text.push_str(&format!("{:03}", number.as_u64().unwrap_or_default()));
                     }
                     Some(value) => text.push_str(&value.to_string()),
@@ -132,20 +140,27 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
     let content_type = head
         .and_then(|head| head.fields().first("content-type"))
         .map(|value| String::from_utf8_lossy(value).into_owned());
+    // What there is none of is null in JSON.
+    let text = |text: &str| json!((!text.is_empty()).then_some(text));
     let seconds = |time: Duration| json!(time.as_secs_f64());
     BTreeMap::from([
         ("content_type", json!(content_type)),
-        ("errormsg", json!((!outcome.error.is_empty()).then_some(&outcome.error))),
+        ("errormsg", text(&outcome.error)),
         ("exitcode", json!(outcome.exit_code)),
         ("filename_effective", json!(outcome.file)),
         ("http_code", json!(status)),
+        ("http_connect", json!(notes.tunnel_status.unwrap_or(0))),
         ("http_version", json!(head.map_or("0", |head| version(head.version())))),
-        ("method", json!(outcome.method)),
+        ("local_ip", json!(notes.local.map_or(String::new(), |at| at.ip().to_string()))),
+        ("local_port", json!(notes.local.map_or(0, |at| at.port()))),
+        ("method", json!(notes.method.as_str())),
         ("num_connects", json!(notes.connects)),
         ("num_headers", json!(head.map_or(0, |head| head.fields().len()))),
         ("num_redirects", json!(outcome.redirects)),
-        ("redirect_url", json!(outcome.redirect_url)),
-        ("referer", json!(outcome.referer)),
+        ("num_retries", json!(notes.retries)),
+        ("proxy_ssl_verify_result", json!(0)),
+        ("redirect_url", text(&outcome.redirect_url)),
+        ("referer", text(&outcome.referer)),
         ("remote_ip", json!(notes.remote.map_or(String::new(), |at| at.ip().to_string()))),
         ("remote_port", json!(notes.remote.map_or(0, |at| at.port()))),
         ("response_code", json!(status)),
@@ -159,9 +174,10 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
         ("size_download", json!(outcome.received)),
         ("size_header", json!(notes.head_bytes)),
         ("size_request", json!(notes.request_bytes)),
-        ("size_upload", json!(outcome.sent)),
+        ("size_upload", json!(notes.content_bytes)),
         ("speed_download", json!(rate(outcome.received))),
-        ("speed_upload", json!(rate(outcome.sent))),
+        ("speed_upload", json!(rate(notes.content_bytes))),
+        ("ssl_verify_result", json!(outcome.verify_result)),
         ("time_appconnect", seconds(since(notes.secured))),
         ("time_connect", seconds(since(connected))),
         ("time_namelookup", seconds(since(resolved))),
@@ -171,17 +187,24 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
         ("time_total", seconds(total)),
         ("url", json!(outcome.url)),
         ("url_effective", json!(url)),
+        ("urlnum", json!(0)),
     ])
 }
 
-/// The fields as an object of lists, by their names in lower case.
+/// The fields as an object of lists, by their names in lower case, in the order in which they came.
 fn header_json(fields: &Fields) -> String {
-    let mut all = BTreeMap::<String, Vec<String>>::new();
+    let mut names: Vec<String> = Vec::new();
     for field in fields.iter() {
-        let value = String::from_utf8_lossy(field.value()).into_owned();
-        all.entry(field.name().to_ascii_lowercase()).or_default().push(value);
+        let name = field.name().to_ascii_lowercase();
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    json!(all).to_string()
+    let members = names.iter().map(|name| {
+        let values = fields.all(name).map(|value| String::from_utf8_lossy(value).into_owned());
+        format!("{}:{}", json!(name), json!(values.collect::<Vec<_>>()))
+    });
+    format!("{{{}\n}}", members.collect::<Vec<_>>().join(",\n"))
 }
 
 #[cfg(test)]
@@ -201,6 +224,7 @@ mod tests {
         assert_eq!(written, [Written::Output("7 000\n100% http://a/\t\\x%".to_owned())]);
         assert!(unknown.is_empty());
         assert_eq!(filled("%{no_such}|").1, ["no_such"]);
+        assert_eq!(filled("a%{onerror}b%{no_such}"), (vec![Written::Output("a".into())], vec![]));
         let (written, _) = filled("a%{stderr}b%{stdout}c");
         let texts =
             [Written::Output("a".into()), Written::Error("b".into()), Written::Output("c".into())];

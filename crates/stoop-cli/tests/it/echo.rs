@@ -2,7 +2,7 @@
 //!
 //! `/status/N` answers N, `/to/URL` redirects, `/choices` answers 300, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
 //! parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest credentials, `/short` ends too early, `/hang`
-//! never answers, `/binary` has a NUL.
+//! never answers, `/binary` has a NUL, `/trailers` has some behind its content, `/named/…` a Content-Disposition. No tunnel leads to `refused.test`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -131,6 +131,9 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
     let mut status = "200 OK".to_owned();
     let mut fields = String::new();
     let mut content = format!("{method} {path}\n").into_bytes();
+    if method == "CONNECT" && target.starts_with("refused.") {
+        status = "403 No".to_owned();
+    }
     match path.split(['/', '?']).nth(1).unwrap_or_default() {
         "status" => status = format!("{} Said", path.split(['/', '?']).nth(2)?),
         "choices" => {
@@ -173,6 +176,22 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
         "short" => {
             writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort").ok()?;
             return Some(false);
+        }
+        "named" => {
+            let name = match path.split('/').nth(2)? {
+                "plain" => "server.txt",
+                "quoted" => "\"with blank; and more\"; size=1",
+                "path" => "\"/tmp/no/../up.txt\"",
+                "taken" => "data",
+                _ => return None,
+            };
+            fields = format!("Content-Disposition: attachment; filename={name}\r\n");
+        }
+        "unnamed" => fields = "Content-Disposition: inline\r\n".to_owned(),
+        "trailers" => {
+            let all = "HTTP/1.1 200 OK\r\nTrailer: X-T\r\nTransfer-Encoding: chunked\r\n\r\n\
+                       4\r\nall\n\r\n0\r\nX-T: 1\r\nX-U: 2\r\n\r\n";
+            return writer.write_all(all.as_bytes()).ok().map(|()| true);
         }
         "hang" => thread::sleep(std::time::Duration::from_secs(5)),
         "empty" => return Some(false),

@@ -142,7 +142,10 @@ impl Connector {
             Route::Handler(connect, _) => return Ok(connect()),
         };
         watch.lap(Phase::Connect);
-        terms.observer.tell(&ClientEvent::Connected { remote: io.peer().inet() });
+        terms.observer.tell(&ClientEvent::Connected {
+            remote: io.peer().inet(),
+            local: terms.observer.is_heard().then(|| io.local()).flatten(),
+        });
         if url.scheme() != "https" {
             return Ok(io);
         }
@@ -210,7 +213,8 @@ impl Connector {
             return Err(private_address(url, private));
         }
         if !(proxy.is_socks() || via.is_forwarded) {
-            let opening = (proxied.open_tunnel)(tunnel_request(proxy, url)?);
+            let request = tunnel_request(proxy, url)?;
+            let opening = (proxied.open_tunnel)(request, terms.observer.clone());
             let opened = terms.within(limit, Phase::Connect, opening).await;
             return opened.and_then(|opened| opened).map_err(|error| proxy.failed(error));
         }

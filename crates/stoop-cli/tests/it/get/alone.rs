@@ -2,7 +2,7 @@
 
 use crate::echo::EchoServer;
 use crate::server::refusing;
-use crate::stoop::{CommandResult, run, stoop};
+use crate::stoop::{CommandResult, run, skip, stoop};
 
 fn get(options: &str) -> CommandResult {
     run(stoop(&format!("get {options}")), "")
@@ -35,6 +35,73 @@ fn the_story_has_each_step_in_its_order_with_its_time() {
             assert!(time >= before, "{}", ran.stderr);
             before = time;
         }
+    }
+}
+
+#[test]
+fn the_story_has_the_request_for_a_tunnel_and_the_proxys_answer() {
+    let server = EchoServer::start();
+    let here = server.address;
+    let ran = get(&format!("-v -x http://me:s3cr3t@{here} https://refused.test/"));
+    assert_eq!(ran.code, Some(56), "{}", ran.stderr);
+    let mut story = ran.stderr.lines();
+    for step in [
+        &*format!("* the proxy at {here} is asked for a tunnel"),
+        "> CONNECT refused.test:443 HTTP/1.1",
+        "> proxy-authorization: <hidden>",
+        "> host: refused.test:443",
+        "> user-agent: stoop/",
+        "< HTTP/1.1 403 No",
+        "< X-Two: a",
+        "stoop: (56) the proxy did not connect to the host",
+    ] {
+        let found = story.any(|line| line.contains(step));
+        assert!(found, "no {step:?}, in its place, in {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("s3cr3t"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_format_has_this_end_of_the_connection_and_the_number_of_retries() {
+    let server = EchoServer::start();
+    let here = server.address;
+    let ran = get(&format!(
+        "-o /dev/null -w %{{local_port}}_%{{num_retries}} --retry 2 http://{here}/flaky"
+    ));
+    let text = String::from_utf8(ran.stdout).expect("text");
+    let (port, retries) = text.split_once('_').expect("both");
+    assert!(port.parse::<u16>().is_ok_and(|port| port != 0 && port != here.port()), "{text}");
+    assert_eq!(retries, "1");
+}
+
+/// Without a terminal it is read from standard input, and the rest of that is content.
+#[test]
+fn a_password_that_is_missing_is_asked_for() {
+    let server = EchoServer::start();
+    let here = server.address;
+    let ask = |options: &str, input: &str| {
+        // A session of its own has no terminal.
+        let mut command = std::process::Command::new("setsid");
+        let piped = std::process::Stdio::piped;
+        command.stdin(piped()).stdout(piped()).stderr(piped());
+        command.args(["--wait", env!("CARGO_BIN_EXE_stoop"), "get"]);
+        command.args(options.split_whitespace());
+        let ran = run(command, input);
+        assert_eq!(ran.code, Some(0), "{options}: {}", ran.stderr);
+        let seen = server.take_seen().remove(0);
+        (ran.stderr, seen.fields.get("authorization").cloned(), seen.content)
+    };
+    if std::process::Command::new("setsid").arg("--version").output().is_err() {
+        return skip("a password from standard input", "setsid is not installed");
+    }
+    let (stderr, sent, content) = ask(&format!("-s -u me -d @- http://{here}/"), "secret\ncontent");
+    assert_eq!(stderr, "Enter host password for user 'me':");
+    assert_eq!((sent.as_deref(), &*content), (Some("Basic bWU6c2VjcmV0"), "content"));
+    let (_, sent, _) = ask(&format!("-s -u me http://{here}/"), "");
+    assert_eq!(sent.as_deref(), Some("Basic bWU6"));
+    for options in ["-u me:secret", "-u me --oauth2-bearer t", "-u me -H Authorization:x"] {
+        let (stderr, ..) = ask(&format!("-s {options} http://{here}/"), "");
+        assert_eq!(stderr, "", "{options}");
     }
 }
 
@@ -116,7 +183,6 @@ fn an_error_says_what_where_and_its_code_unless_it_is_silent() {
     assert!(shown.ends_with("safe to repeat) [connect_refused, connect]\n"), "{shown}");
     for (options, code, says) in [
         ("-X b(d http://a/", 2, "-X \"b(d\" is no method"),
-        ("-u me http://a/", 2, "-u needs USER:PASSWORD"),
         ("-C x http://a/", 2, "-C \"x\" is no offset"),
         ("-C - http://a/", 2, "needs a file"),
         ("--resolve a http://a/", 2, "is not HOST:PORT:ADDRESS"),
@@ -124,7 +190,7 @@ fn an_error_says_what_where_and_its_code_unless_it_is_silent() {
         ("-x ftp://a http://a/", 2, "--proxy: "),
         ("-d @/no/such/file http://a/", 26, "/no/such/file"),
         ("-F f=@/no/such/file http://a/", 26, "/no/such/file"),
-        ("-F f http://a/", 26, "is not NAME=VALUE"),
+        ("-F f http://a/", 2, "is not NAME=VALUE"),
         ("-T /no/such/file http://a/", 26, "/no/such/file"),
         ("-w @/no/such/file http://a/", 26, "/no/such/file"),
         ("--cacert /no/such/file https://a/", 77, "/no/such/file"),

@@ -1,6 +1,7 @@
 //! Implements the contract of a transport for a TLS session.
 
 use std::io::{self, Read};
+use std::net::SocketAddr;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
@@ -116,6 +117,10 @@ impl Transport for Tls {
 
     fn peer(&self) -> PeerAddress {
         self.inner.peer()
+    }
+
+    fn local(&self) -> Option<SocketAddr> {
+        self.inner.local()
     }
 
     fn alpn(&self) -> Option<&[u8]> {

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use stoop::{
-    Client, ErrorKind, NoProxy, Phase, Proxies, Proxy, Request, Response, Server, ServerHandle,
-    StatusCode, Version, Versions,
+    Client, ClientEvent, ErrorKind, NoProxy, Phase, Proxies, Proxy, Request, Response, Server,
+    ServerHandle, StatusCode, Version, Versions,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -185,6 +185,90 @@ async fn https_goes_through_a_tunnel_whose_proxy_sees_host_and_port_alone() {
     // The certificate is the origin's, and is checked as such.
     let other = get(&client, "https://c.test/").await;
     assert_eq!(other, Err((ErrorKind::TlsCertName, Phase::Tls)));
+}
+
+#[tokio::test]
+async fn a_tunnel_is_asked_for_with_the_clients_user_agent_and_is_told() {
+    let origin = Server::listen("127.0.0.1:0").unwrap();
+    let origin = origin.run_here(|_: Request| "here").unwrap();
+    let to: SocketAddr = address(&origin).parse().unwrap();
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = heads.clone();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut peer, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(peer.read_u8().await.unwrap());
+            }
+            let head = String::from_utf8(head).unwrap();
+            let is_refused = head.starts_with("CONNECT b.test");
+            seen.lock().unwrap().push(head);
+            if is_refused {
+                peer.write_all(b"HTTP/1.1 403 No\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+                continue;
+            }
+            peer.write_all(b"HTTP/1.1 200 Made\r\nvia: here\r\n\r\n").await.unwrap();
+            let mut there = tokio::net::TcpStream::connect(to).await.unwrap();
+            tokio::spawn(async move {
+                let _ = tokio::io::copy_bidirectional(&mut peer, &mut there).await;
+            });
+        }
+    });
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = lines.clone();
+    let client = Client::builder()
+        .user_agent("app/1")
+        .default_header("x-own", "1")
+        .proxy(Proxy::new(&format!("http://me:secret@{proxy}")).unwrap())
+        .observe(move |id, event| {
+            let line = match event {
+                ClientEvent::TunnelRequested { head, remote, is_http2, .. } => {
+                    assert_eq!((*remote, *is_http2), (Some(proxy), false));
+                    format!("asked {} {}", head.method(), head.target())
+                }
+                ClientEvent::TunnelAnswered { head, .. } => {
+                    format!("answered {} {}", head.status().as_u16(), head.fields().len())
+                }
+                ClientEvent::Connected { remote, local, .. } => {
+                    assert_eq!(*remote, Some(proxy));
+                    assert!(local.is_some_and(|local| local.ip().is_loopback()));
+                    "connected".to_owned()
+                }
+                ClientEvent::Sending { .. } => "sending".to_owned(),
+                ClientEvent::Responded { head, .. } => format!("{}", head.status().as_u16()),
+                ClientEvent::Failed { error, .. } => error.kind().as_str().to_owned(),
+                _ => return,
+            };
+            told.lock().unwrap().push(format!("{id} {line}"));
+        })
+        .build()
+        .unwrap();
+    // What cannot be forwarded goes through a tunnel.
+    let request = client.get("http://a.test/").versions(Versions::Http2);
+    assert_eq!(request.await.unwrap().status(), StatusCode::OK);
+    let request = client.get("http://b.test/").versions(Versions::Http2);
+    assert_eq!(request.await.unwrap_err().kind(), ErrorKind::ProxyRefused);
+    let heads = heads.lock().unwrap();
+    assert_eq!(
+        heads[0],
+        "CONNECT a.test:80 HTTP/1.1\r\nproxy-authorization: Basic bWU6c2VjcmV0\r\nhost: a.test:80\r\n\
+         user-agent: app/1\r\n\r\n"
+    );
+    assert_eq!(
+        *lines.lock().unwrap(),
+        [
+            "0 asked CONNECT a.test:80",
+            "0 answered 200 1",
+            "0 connected",
+            "0 sending",
+            "0 200",
+            "1 asked CONNECT b.test:80",
+            "1 answered 403 1",
+            "1 proxy_refused",
+        ]
+    );
 }
 
 #[tokio::test]

@@ -14,11 +14,15 @@ use crate::client::connect::Connector;
 #[cfg(feature = "proxy")]
 use crate::client::connect::Proxied;
 use crate::client::names::Names;
+#[cfg(feature = "proxy")]
+use crate::client::observe::ClientEvent;
 use crate::client::observe::Observers;
 use crate::client::pool::Pool;
 #[cfg(feature = "proxy")]
 use crate::client::proxy::{OpenTunnel, declined};
 use crate::client::retries::RetryBudget;
+#[cfg(feature = "proxy")]
+use crate::client::send::switch_observed;
 use crate::client::shared::ClientShared;
 use crate::error::Error;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
@@ -45,7 +49,7 @@ impl ClientBuilder {
     }
 
     /// The client that asks proxies for tunnels: it finds them as this one finds servers, and adds nothing of its own
-    /// to what they are asked for.
+    /// to what they are asked for but the User-Agent.
     #[cfg(feature = "proxy")]
     fn build_proxied(&mut self, names: &Arc<Names>) -> Result<Option<Proxied>, Error> {
         if self.proxies.is_none() {
@@ -66,6 +70,10 @@ impl ClientBuilder {
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: Some(tls.clone()),
             ..Self::default()
+        };
+        let builder = match self.default_fields.first("user-agent") {
+            Some(agent) => builder.default_header("user-agent", agent),
+            None => builder,
         };
         let client = builder.build_with(names.clone(), false)?;
         Ok(Some(Proxied {
@@ -139,11 +147,16 @@ fn default_tls() -> Result<ClientTls, Error> {
 /// Has tunnels opened by a client that knows no proxies, and shares the connections to those that speak HTTP/2.
 #[cfg(feature = "proxy")]
 fn tunnels(client: Client) -> OpenTunnel {
-    Box::new(move |request| {
+    Box::new(move |request, observer| {
         let client = client.clone();
         Box::pin(async move {
-            match client.switch(request).await? {
-                Switch::Accepted(upgraded) => Ok(upgraded.io),
+            match switch_observed(&client.0, request, observer.for_tunnel()).await? {
+                Switch::Accepted(upgraded) => {
+                    if let Some(head) = &upgraded.head {
+                        observer.tell(&ClientEvent::TunnelAnswered { head });
+                    }
+                    Ok(upgraded.io)
+                }
                 Switch::Declined(response) => {
                     let error = declined(response.status(), response.fields());
                     Err(match response.remote_address() {

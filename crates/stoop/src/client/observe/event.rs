@@ -27,11 +27,31 @@ pub enum ClientEvent<'a> {
         /// Its addresses, in the order in which they are tried.
         addresses: &'a [IpAddr],
     },
+    /// A proxy is asked for a tunnel, by CONNECT.
+    #[cfg(feature = "proxy")]
+    #[non_exhaustive]
+    TunnelRequested {
+        /// The head of that request, as it is sent.
+        head: &'a RequestHead,
+        /// The proxy's address, if it is reached over TCP.
+        remote: Option<SocketAddr>,
+        /// It is asked over HTTP/2.
+        is_http2: bool,
+    },
+    /// A proxy answered whether it makes a tunnel.
+    #[cfg(feature = "proxy")]
+    #[non_exhaustive]
+    TunnelAnswered {
+        /// The head of its answer.
+        head: &'a ResponseHead,
+    },
     /// A connection was made, through a proxy if there is one.
     #[non_exhaustive]
     Connected {
         /// The address at its other end, if it goes over TCP.
         remote: Option<SocketAddr>,
+        /// The address of this end, if it goes over TCP.
+        local: Option<SocketAddr>,
     },
     /// TLS was agreed on.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]

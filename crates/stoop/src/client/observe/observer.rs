@@ -46,6 +46,9 @@ pub(crate) struct RequestObserver(Option<Arc<RequestListeners>>);
 struct RequestListeners {
     observers: Option<Arc<[Observer]>>,
     id: u64,
+    /// The request is one for a tunnel, on behalf of that one.
+    #[cfg(feature = "proxy")]
+    tunnelled: Option<RequestObserver>,
     #[cfg(feature = "tracing")]
     span: tracing::Span,
     /// The place in its trace that each attempt is sent with.
@@ -77,6 +80,8 @@ impl RequestObserver {
                 None => 0,
             },
             observers: observers.all.clone(),
+            #[cfg(feature = "proxy")]
+            tunnelled: None,
             #[cfg(feature = "tracing")]
             context: trace::context(&span, request),
             #[cfg(feature = "tracing")]
@@ -92,6 +97,24 @@ impl RequestObserver {
         if let Some(listeners) = &self.0 {
             listeners.tell(event);
         }
+    }
+
+    /// Tells of the request for a tunnel that this request goes through.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn for_tunnel(&self) -> Self {
+        Self(self.0.as_ref().map(|_| {
+            Arc::new(RequestListeners {
+                observers: None,
+                id: 0,
+                tunnelled: Some(self.clone()),
+                #[cfg(feature = "tracing")]
+                span: tracing::Span::none(),
+                #[cfg(feature = "tracing")]
+                context: None,
+                #[cfg(feature = "metrics")]
+                counted: None,
+            })
+        }))
     }
 
     /// Whether what happens is told at all.
@@ -134,6 +157,10 @@ impl RequestObserver {
 
 impl RequestListeners {
     fn tell(&self, event: &ClientEvent<'_>) {
+        #[cfg(feature = "proxy")]
+        if let Some(tunnelled) = &self.tunnelled {
+            return tell_of_tunnel(tunnelled, event);
+        }
         if let Some(observers) = &self.observers {
             observers.iter().for_each(|observer| observer(self.id, event));
         }
@@ -143,5 +170,23 @@ impl RequestListeners {
         if let Some(method) = &self.counted {
             metrics::tell(method, event);
         }
+    }
+}
+
+/// Tells the observer of a request what happens to the request for its tunnel: what that comes to in the end is told as
+/// what the connection comes to.
+#[cfg(feature = "proxy")]
+fn tell_of_tunnel(tunnelled: &RequestObserver, event: &ClientEvent<'_>) {
+    match *event {
+        ClientEvent::Resolved { host, addresses } => {
+            tunnelled.tell(&ClientEvent::Resolved { host, addresses });
+        }
+        ClientEvent::Sending { head, remote, is_http2, .. } => {
+            tunnelled.tell(&ClientEvent::TunnelRequested { head, remote, is_http2 });
+        }
+        ClientEvent::Responded { head, .. } => {
+            tunnelled.tell(&ClientEvent::TunnelAnswered { head });
+        }
+        _ => {}
     }
 }

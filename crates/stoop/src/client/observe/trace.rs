@@ -55,7 +55,17 @@ pub(super) fn tell(span: &Span, event: &ClientEvent<'_>) {
         ClientEvent::Resolved { host, addresses } => {
             debug!(target: "stoop", parent: span, host, ?addresses, "resolved");
         }
-        ClientEvent::Connected { remote } => {
+        #[cfg(feature = "proxy")]
+        ClientEvent::TunnelRequested { head, remote, is_http2 } => {
+            let target = head.target();
+            debug!(target: "stoop", parent: span, target, ?remote, is_http2, "tunnel requested");
+        }
+        #[cfg(feature = "proxy")]
+        ClientEvent::TunnelAnswered { head } => {
+            let status = head.status().as_u16();
+            debug!(target: "stoop", parent: span, status, "tunnel answered");
+        }
+        ClientEvent::Connected { remote, .. } => {
             debug!(target: "stoop", parent: span, ?remote, "connected");
         }
         #[cfg(any(feature = "tls", feature = "tls-ring"))]

@@ -9,11 +9,12 @@ use stoop_proto::Fields;
 use url::Url;
 
 use super::server::Proxy;
+use crate::client::observe::RequestObserver;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::Request;
 
-/// Asks a proxy for a tunnel.
-pub(crate) type OpenTunnel = Box<dyn Fn(Request) -> Opening + Send + Sync>;
+/// Asks a proxy for a tunnel, and tells the observer of it.
+pub(crate) type OpenTunnel = Box<dyn Fn(Request, RequestObserver) -> Opening + Send + Sync>;
 
 /// A tunnel that is being opened.
 type Opening = Pin<Box<dyn Future<Output = Result<AnyTransport, Error>> + Send>>;

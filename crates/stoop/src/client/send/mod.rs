@@ -30,6 +30,8 @@ use received::received;
 use run::{RequestRun, SendOutcome};
 
 pub(crate) use switch::switch;
+#[cfg(feature = "proxy")]
+pub(crate) use switch::switch_observed;
 
 type Interim<'a> = &'a mut (dyn FnMut(&ResponseHead) + Send);
 

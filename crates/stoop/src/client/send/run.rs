@@ -102,8 +102,9 @@ impl<'a> RequestRun<'a> {
             if !self.may_repeat(outgoing, &failed, reused, &mut tries) {
                 break failed.error;
             }
-            let again = failed.error.kind() == ErrorKind::H2Refused || tries.refused > 1;
-            let waits = again && !failed.error.wants_http1();
+            let error = &failed.error;
+            let is_declined = error.kind() == ErrorKind::H2Refused || error.wants_calm();
+            let waits = (is_declined || tries.refused > 1) && !error.wants_http1();
             if waits && !Box::pin(self.pause(tries.refused)).await {
                 break failed.error;
             }

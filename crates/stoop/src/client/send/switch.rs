@@ -24,12 +24,21 @@ use crate::upgrade::Upgraded;
 use crate::versions::Versions;
 
 /// Sends a request that offers to switch protocols.
-pub(crate) async fn switch(
+pub(crate) fn switch(
+    shared: &ClientShared,
+    request: Request,
+) -> impl Future<Output = Result<Switch, Error>> + Send {
+    let observer = RequestObserver::new(&shared.observers, &request);
+    switch_observed(shared, request, observer)
+}
+
+/// Sends a request as [`switch`] does, for that observer.
+pub(crate) async fn switch_observed(
     shared: &ClientShared,
     #[cfg_attr(not(feature = "tracing"), expect(unused_mut, reason = "a field is added"))]
     mut request: Request,
+    observer: RequestObserver,
 ) -> Result<Switch, Error> {
-    let observer = RequestObserver::new(&shared.observers, &request);
     #[cfg(feature = "tracing")]
     observer.propagate(&mut request);
     let switched = {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use stoop::{Body, Client, Request, Response, Versions};
+use stoop::{Body, Client, Error, ErrorKind, Request, Response, Versions};
 use stoop_test::frames::{go_away, rst_stream, settings};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep};
 
-use super::super::kit::{fetch, get, settle};
+use super::super::kit::{URL, fetch, get, settle};
 use super::kit::{FrameServer, NO_SETTINGS, ok_frames, over_http2, send_post};
 use crate::client::kit::{accepted, counts};
 
@@ -112,9 +112,9 @@ async fn a_stream_that_is_reset_is_no_stale_connection() {
     assert_eq!(seen.load(SeqCst), 1);
 }
 
-/// Every connection begins with GOAWAY.
-#[tokio::test(start_paused = true)]
-async fn a_server_that_sends_all_requests_away_is_not_hammered() {
+/// Every connection begins with a GOAWAY of that code. The error of a request, how many connections it took, and how
+/// long.
+async fn sent_away(code: u32) -> (Error, usize, Duration) {
     let seen = Arc::new(AtomicUsize::new(0));
     let count = seen.clone();
     let client = over_http2(
@@ -123,16 +123,37 @@ async fn a_server_that_sends_all_requests_away_is_not_hammered() {
             count.fetch_add(1, SeqCst);
             async move {
                 let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
-                frames.send(&[go_away(0, 11, "calm")]).await;
+                frames.send(&[go_away(0, code, "calm")]).await;
                 while frames.next_stream_frame().await != "gone" {}
             }
         },
     );
     let begun = Instant::now();
-    assert!(get(&client).await.is_err());
-    assert!(begun.elapsed() > Duration::from_secs(1));
+    let error = client.get(URL).await.unwrap_err();
+    (error, seen.load(SeqCst), begun.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_all_requests_away_is_not_hammered() {
+    let (error, connections, elapsed) = sent_away(0).await;
+    assert_eq!(error.kind(), ErrorKind::H2GoAway);
+    assert!(elapsed > Duration::from_secs(1));
     // The first, and `refusals_max` repetitions.
-    assert_eq!(seen.load(SeqCst), 33);
+    assert_eq!(connections, 33);
+}
+
+/// ENHANCE_YOUR_CALM (RFC 9113 §7) says that the client asks too much: that it asks 33 times is what the server complains
+/// of.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_calm_is_asked_three_times() {
+    let (error, connections, elapsed) = sent_away(11).await;
+    assert_eq!(connections, 3);
+    assert!(elapsed >= Duration::from_millis(15), "each attempt waits: {elapsed:?}");
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::H2GoAway, 3));
+    let text = error.to_string();
+    for says in ["GOAWAY", "ENHANCE_YOUR_CALM: calm", "did nothing of this request", "attempt 3"] {
+        assert!(text.contains(says), "{says} in {text}");
+    }
 }
 
 /// Servers count streams that are reset, so the client reads short content rather than reset its stream.

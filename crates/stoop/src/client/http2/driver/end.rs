@@ -91,7 +91,8 @@ impl ClientDriver {
         let goaway = self.role.retirement.goaway_code;
         for pending in self.role.requests.take_waiting().into_iter().chain(submitted) {
             self.role.requests.ended(1);
-            return_unsent(pending, explain(cause, &self.machine, goaway, Phase::Wait));
+            let error = explain(cause, &self.machine, goaway, Phase::Wait);
+            return_unsent(pending, left_undone(error, goaway));
         }
         for exchange in self.exchanges.drain() {
             self.role.requests.ended(1);
@@ -138,6 +139,16 @@ fn explain(
         (DriverEndCause::Abandoned, _, _) => {
             closed("the runtime that drove the connection has ended")
         }
+    }
+}
+
+/// The error of a request that the server did nothing of, after its GOAWAY of that code, if one came.
+pub(super) fn left_undone(error: Error, goaway_code: Option<ErrorCode>) -> Error {
+    let error = error.unprocessed();
+    match goaway_code {
+        // RFC 9113 §7: the client does what may be too much for the server.
+        Some(ErrorCode::ENHANCE_YOUR_CALM) => error.wanting_calm(),
+        _ => error,
     }
 }
 

@@ -7,7 +7,7 @@ use stoop_proto::ResponseHead;
 use stoop_proto::h2::{ErrorCode, Event, ResetReason, StreamKey};
 
 use super::ClientDriver;
-use super::end::goaway_text;
+use super::end::{goaway_text, left_undone};
 use super::exchange::ClientExchange;
 use crate::client::http2::shared_exchange::SharedExchange;
 use crate::conn::recycle::Recycle;
@@ -122,11 +122,12 @@ impl ClientDriver {
         let phase = exchange.phase();
         match reason {
             ResetReason::Fault(fault) => exchange.shared.fail(|| Error::fault(fault, phase)),
-            ResetReason::Unprocessed => refuse(&exchange.shared, || {
-                let code = self.role.retirement.goaway_code().unwrap_or(ErrorCode::NO_ERROR);
-                let words = goaway_text(&self.machine, code);
-                Error::new(ErrorKind::H2GoAway, phase)
-                    .with_detail(format_args!("{words}; it did nothing of this request"))
+            ResetReason::Unprocessed => exchange.shared.fail(|| {
+                let code = self.role.retirement.goaway_code();
+                let words = goaway_text(&self.machine, code.unwrap_or(ErrorCode::NO_ERROR));
+                let error = Error::new(ErrorKind::H2GoAway, phase)
+                    .with_detail(format_args!("{words}; it did nothing of this request"));
+                left_undone(error, code)
             }),
             ResetReason::Peer(code @ ErrorCode::REFUSED_STREAM) => refuse(&exchange.shared, || {
                 Error::new(ErrorKind::H2Refused, phase).with_detail(code)

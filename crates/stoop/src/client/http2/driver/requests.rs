@@ -7,7 +7,7 @@ use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
 use super::ClientDriver;
-use super::end::DriverEndCause;
+use super::end::{DriverEndCause, left_undone};
 use super::exchange::ClientExchange;
 use super::upload::{Http2Upload, SendProgress};
 use crate::client::http2::PendingRequest;
@@ -117,7 +117,8 @@ impl ClientDriver {
             if self.machine.is_peer_known() {
                 let refused = self.role.requests.take_waiting();
                 self.role.requests.ended(refused.len());
-                refused.into_iter().for_each(|pending| return_unsent(pending, no_more()));
+                let goaway = self.role.retirement.goaway_code();
+                refused.into_iter().for_each(|pending| return_unsent(pending, no_more(goaway)));
             }
             return moved;
         }
@@ -153,7 +154,7 @@ impl ClientDriver {
             (Some(Err(Refusal::Full)), _) => return Err(pending),
             (Some(Err(refusal)), _) => {
                 self.role.requests.ended(1);
-                refused(pending, refusal);
+                refused(pending, refusal, self.role.retirement.goaway_code());
             }
             (Some(Ok(_)), None) => {}
             (Some(Ok(_)), Some((key, expects, is_tunnel))) => {
@@ -200,17 +201,18 @@ impl ClientDriver {
     }
 }
 
-/// Returns a request of which nothing was sent.
+/// Returns a request of which nothing was sent, with an error that says so.
 pub(super) fn return_unsent(pending: PendingRequest, error: Error) {
-    pending.shared.return_unsent(pending.body, error.unprocessed());
+    pending.shared.return_unsent(pending.body, error);
 }
 
-fn no_more() -> Error {
-    Error::new(ErrorKind::H2GoAway, Phase::Wait).with_detail("the connection takes no more")
+fn no_more(goaway_code: Option<ErrorCode>) -> Error {
+    let error = Error::new(ErrorKind::H2GoAway, Phase::Wait);
+    left_undone(error.with_detail("the connection takes no more"), goaway_code)
 }
 
 /// Fails a request that the connection cannot send.
-fn refused(pending: PendingRequest, refusal: Refusal) {
+fn refused(pending: PendingRequest, refusal: Refusal, goaway_code: Option<ErrorCode>) {
     match refusal {
         Refusal::Misuse(misuse) => pending.shared.fail(|| Error::misuse(misuse, Phase::Request)),
         Refusal::ExtendedConnect => pending.shared.fail(|| {
@@ -223,7 +225,7 @@ fn refused(pending: PendingRequest, refusal: Refusal) {
             ))
         }),
         Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => {
-            return_unsent(pending, no_more())
+            return_unsent(pending, no_more(goaway_code))
         }
     }
 }

@@ -1,0 +1,212 @@
+//! A response, written to where it goes.
+
+use std::io;
+
+use stoop::{Error, ErrorKind, Phase, Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
+
+use super::args::GetArgs;
+use super::failure::GetFailure;
+use super::output::{Output, write_file};
+use super::pace::Pace;
+use super::record::Record;
+use super::write_out::Outcome;
+use super::{disposition, exit};
+
+/// A response, and where it goes.
+pub(super) struct Exchange<'a> {
+    args: &'a GetArgs,
+    record: Record,
+    offset: u64,
+    output: Output,
+    /// When everything has to be over, what `--limit-rate` waits for included.
+    deadline: Option<Instant>,
+    /// Headers were written to the file of `-D`.
+    is_dumped: bool,
+}
+
+impl<'a> Exchange<'a> {
+    /// The exchange of a request that is sent now. `offset` is where its content goes on.
+    pub(super) fn new(args: &'a GetArgs, record: Record, offset: u64, output: Output) -> Self {
+        let deadline = args.total().map(|limit| Instant::now() + limit);
+        Self { args, record, offset, output, deadline, is_dumped: false }
+    }
+
+    /// What was noted.
+    pub(super) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The name of the file that the content went to, or none.
+    pub(super) fn file(&self) -> String {
+        self.output.name()
+    }
+
+    /// Shows no more progress.
+    pub(super) fn stop(&mut self) {
+        self.output.stop_progress();
+    }
+
+    /// Why no response came.
+    pub(super) fn failure(&self, error: Error) -> GetFailure {
+        let is_refused = matches!(error.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused);
+        let has_answered = self.record.notes().tunnel_status.is_some();
+        let failure = GetFailure::from(error);
+        match is_refused && has_answered {
+            true => GetFailure { code: exit::NO_TUNNEL, ..failure },
+            false => failure,
+        }
+    }
+
+    pub(super) async fn receive(
+        &mut self,
+        mut response: Response,
+        outcome: &mut Outcome,
+    ) -> Result<(), GetFailure> {
+        let status = response.status();
+        outcome.final_url = response.url().map(str::to_owned);
+        outcome.redirects = response.redirects();
+        outcome.redirect_url = redirect_url(&response);
+        let would_follow = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+            && !outcome.redirect_url.is_empty();
+        if self.args.output.remote_header_name
+            && self.args.output.remote_name
+            && let Some(field) = response.field("content-disposition")
+            && let Some(name) = disposition::file_name(field)
+        {
+            self.output.rename(&name);
+        }
+        self.write_heads()?;
+        if self.args.location && self.args.max_redirs == Some(0) && would_follow {
+            // With any other number the client says so.
+            let message = "there are too many redirects: more than 0";
+            return Err(GetFailure::new(exit::TOO_MANY_REDIRECTS, message));
+        }
+        let is_failed = status.as_u16() >= 400;
+        let http_error = || {
+            let message = format!("the server answered {status}");
+            Err(GetFailure::new(exit::HTTP_ERROR, message))
+        };
+        if is_failed && self.args.fail {
+            return http_error();
+        }
+        if self.offset > 0 && !self.is_resumed(&response)? {
+            return Ok(());
+        }
+        if status == StatusCode::NOT_MODIFIED {
+            // It has no content, and the file keeps what is in it.
+            return Ok(());
+        }
+        if self.args.head {
+            // With -X, too, the head is all that is wanted.
+            return if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) };
+        }
+        let received = self.copy(&mut response).await;
+        outcome.received = match response.body_mut().wire_bytes() {
+            Some(bytes) => bytes,
+            None => received.as_ref().map_or_else(|(bytes, _)| *bytes, |bytes| *bytes),
+        };
+        received.map_err(|(_, failure)| failure)?;
+        if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) }
+    }
+
+    /// Copies the content, and returns how many bytes there were, also where that failed.
+    async fn copy(&mut self, response: &mut Response) -> Result<u64, (u64, GetFailure)> {
+        let total = response.body_mut().len();
+        let max = self.args.output.max_filesize.unwrap_or(u64::MAX);
+        let too_large = || {
+            let message = format!("the content has more than {max} bytes");
+            GetFailure::new(exit::TOO_LARGE, message)
+        };
+        if total.is_some_and(|total| total > max) {
+            return Err((0, too_large()));
+        }
+        if !(self.args.silent || self.args.verbose || self.args.output.no_progress_meter) {
+            self.output.show_progress(total);
+        }
+        let mut pace = self.args.limit_rate.map(Pace::new);
+        let mut received = 0;
+        loop {
+            match response.chunk().await {
+                Ok(Some(piece)) => {
+                    received += piece.len() as u64;
+                    if received > max {
+                        return Err((received, too_large()));
+                    }
+                    let written = self.write(&piece, pace.as_mut()).await;
+                    written.map_err(|failure| (received, failure))?;
+                }
+                Ok(None) => break,
+                Err(error) => return Err((received, error.into())),
+            }
+        }
+        if let Some(trailers) = response.body_mut().take_trailers() {
+            self.record.trailers_came(&trailers);
+            self.write_heads().map_err(|failure| (received, failure))?;
+        }
+        match self.output.finish() {
+            Ok(()) => Ok(received),
+            Err(error) => Err((received, GetFailure::write(&error))),
+        }
+    }
+
+    /// Writes a piece of content, at the rate that is wanted.
+    async fn write(&mut self, piece: &[u8], pace: Option<&mut Pace>) -> Result<(), GetFailure> {
+        let failed = |error: io::Error| GetFailure::write(&error);
+        let Some(pace) = pace else { return self.output.write(piece).map_err(failed) };
+        for next in piece.chunks(pace.step()) {
+            self.output.write(next).map_err(failed)?;
+            let waiting = pace.wait(next.len());
+            match self.deadline {
+                Some(deadline) => timeout_at(deadline, waiting)
+                    .await
+                    .map_err(|_| Error::new(ErrorKind::TotalTimeout, Phase::Receive))?,
+                None => waiting.await,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the heads that came to where they are wanted.
+    pub(super) fn write_heads(&mut self) -> Result<(), GetFailure> {
+        let heads = self.record.take_heads();
+        let failed = |error: io::Error| GetFailure::write(&error);
+        if let Some(path) = &self.args.output.dump_header {
+            write_file(path, &heads, self.is_dumped).map_err(failed)?;
+            self.is_dumped = true;
+        }
+        if self.args.output.include || self.args.head {
+            self.output.write_text(&heads).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Whether content follows that goes on where the file ends. If not, the file has all of it.
+    fn is_resumed(&self, response: &Response) -> Result<bool, GetFailure> {
+        let range =
+            response.field("content-range").map(String::from_utf8_lossy).unwrap_or_default();
+        let range = range.strip_prefix("bytes ").unwrap_or_default();
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT if range.starts_with(&format!("{}-", self.offset)) => {
+                Ok(true)
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE if range == format!("*/{}", self.offset) => Ok(false),
+            status => Err(GetFailure::new(
+                exit::NO_RESUME,
+                format!(
+                    "the server answered {status}, and does not resume at byte {}",
+                    self.offset
+                ),
+            )),
+        }
+    }
+}
+
+/// Where a redirect leads that was not followed.
+fn redirect_url(response: &Response) -> String {
+    let location = response.field("location").filter(|_| response.status().is_redirection());
+    let (Some(location), Some(base)) = (location, response.url()) else { return String::new() };
+    let base = url::Url::parse(base).ok();
+    let joined = base.and_then(|base| base.join(&String::from_utf8_lossy(location)).ok());
+    joined.map(String::from).unwrap_or_default()
+}

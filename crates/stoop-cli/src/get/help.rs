@@ -1,0 +1,53 @@
+//! What `stoop get --help` says behind the options.
+
+pub(super) const HELP: &str = "\
+Examples:
+  stoop get https://example.com/
+  stoop get -v -L -o page.html example.com
+  stoop get -d name=value -d @file https://example.com/form
+  stoop get --json '{\"a\":1}' -X PUT https://api.example/things/17
+  stoop get -C - -O https://example.com/large.iso
+  stoop get -s -o /dev/null -w '%{http_code} %{time_total}\\n' example.com
+
+A URL without a scheme is one of http://.
+
+-v tells the story of the request on standard error, each step with its time since the start:
+the name, the connection, TLS, what was sent, what came. Credentials are not shown.
+
+Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, where -x and --noproxy do
+not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs, where a
+client can set it.
+
+Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from a file.
+Variables:
+  content_type errormsg exitcode filename_effective header_json http_code http_connect http_version json
+  local_ip local_port method num_connects num_headers num_redirects num_retries onerror
+  proxy_ssl_verify_result redirect_url referer remote_ip remote_port response_code scheme size_download
+  size_header size_request size_upload speed_download speed_upload ssl_verify_result stderr stdout
+  time_appconnect time_connect time_namelookup time_pretransfer time_redirect time_starttransfer
+  time_total url url_effective urlnum
+
+Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
+of any other method; the ';auto' of -e is left out; --retry sends again only what can be sent twice without
+harm; a cookie file has no cookies for public suffixes, and cookies of -b stay with the URL's host; a part
+of -F has one file; --interface is an address; there is one URL, without patterns, whose blanks are encoded;
+-H without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
+written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1, as
+nothing was verified.
+
+Exit codes, as curl has them:
+  0    the response came, whatever its status
+  2    the command line is invalid
+  3    the URL is invalid
+  5, 6, 7   the proxy's name, the name, or the address cannot be resolved or connected to
+  16, 92    HTTP/2 went wrong
+  18   the content was incomplete
+  22   -f: the status was 400 or more
+  23, 26    output could not be written, a file not be read
+  28   -m or --connect-timeout, or a time limit of the system
+  33   -C: the server does not resume
+  35   TLS could not be agreed on; 43: a header may not be sent; 58 and 77: certificates that were named; 60: the server's
+  47   more redirects than --max-redirs
+  52, 55, 56   no response; sending or receiving failed, or the proxy made no tunnel
+  61   the content cannot be decoded; 63: it is larger than --max-filesize
+  97   the proxy refused";
