@@ -80,6 +80,16 @@ impl Http2Timeouts {
 }
 
 impl<H: Handler> ServerDriver<H> {
+    /// Since when there is no stream, and nothing on its way, if that is so.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = matches!(self.stage, Stage::Open)
+            && self.machine.streams() == 0
+            && !self.machine.is_within_head()
+            && self.wire.io.received().is_empty()
+            && self.wire.unsent() == 0;
+        self.role.timeouts.idle.filter(|_| is_idle)
+    }
+
     /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         let Some((due, late)) = self.nearest() else { return Round::Wait };
