@@ -29,12 +29,18 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     }
 }
 
-/// Makes a small file that is in memory a buffer, so that it leaves with the head. One that cannot be read is answered
-/// 500, while that can still be said.
-pub(in crate::server) fn read_small_file<B: 'static>(response: &mut Response<B>) {
+/// Makes a small file that is in memory a buffer, so that it leaves with the head, unless there is no `room` for its bytes
+/// with the client. One that cannot be read is answered 500, while that can still be said.
+pub(in crate::server) fn read_small_file<B: 'static>(
+    response: &mut Response<B>,
+    room: impl FnOnce() -> usize,
+) {
     let Payload::Stream(body) = &mut response.payload else { return };
     let body: &mut dyn Any = body;
     let Some(file) = body.downcast_mut::<Body>().and_then(Body::file_mut) else { return };
+    if file.left() > room() as u64 {
+        return;
+    }
     match file.read_small() {
         Ok(None) => {}
         Ok(Some(bytes)) => response.payload = Payload::Full(bytes),

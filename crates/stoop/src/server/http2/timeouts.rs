@@ -189,6 +189,7 @@ impl<H: Handler> ServerDriver<H> {
         let (drain, handler) = (seconds(time.drain), seconds(time.handler));
         let mut late: Vec<(StreamKey, ExpiredWait)> = Vec::new();
         for exchange in self.exchanges.iter() {
+            let has_content_to_send = exchange.has_content_to_send();
             let waited = &mut exchange.waited;
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
             let is_tunnel = matches!(exchange.tunnel, ServerTunnel::Open);
@@ -221,11 +222,7 @@ impl<H: Handler> ServerDriver<H> {
                     late.push((exchange.key, ExpiredWait::Rest));
                 }
             }
-            if let StreamResponse::Sending(outflow) = &exchange.response
-                && !is_tunnel
-                && outflow.has_piece()
-                && self.machine.sendable(exchange.key) == 0
-            {
+            if !is_tunnel && has_content_to_send && self.machine.sendable(exchange.key) == 0 {
                 waited.blocked += 1;
                 if waited.blocked > send {
                     late.push((exchange.key, ExpiredWait::Window));
