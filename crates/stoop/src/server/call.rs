@@ -21,6 +21,9 @@ use crate::server::future_pool::FutureSlot;
 use crate::server::monitor::HandledRequest;
 use crate::server::shedding::overloaded;
 
+/// What the client of a handler that panicked is told: nothing of the panic.
+const PANICKED: &str = "500 Internal Server Error: the handler failed\n";
+
 pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     ResponseParts {
         content_type: response.content_type(),
@@ -134,7 +137,7 @@ pub(in crate::server) fn call_handler<H: Handler>(
         if let Some(payload) = panic {
             monitor.panicked(handled.as_deref(), &*payload);
         }
-        return Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR));
+        return Ok(Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED));
     };
     match poll(&mut slot) {
         Poll::Ready(response) => {
@@ -162,7 +165,7 @@ pub(in crate::server) fn poll_handler<H: Handler>(
     RequestBodyWriter::set_polled(content, false);
     polled.unwrap_or_else(|payload| {
         slot.panicked(payload);
-        Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR))
+        Poll::Ready(Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED))
     })
 }
 
