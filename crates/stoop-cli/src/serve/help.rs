@@ -55,6 +55,7 @@ once.
   SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
 What is wrong then changes nothing. Where it listens, --unix-mode, whether it speaks TLS there, its threads and \
 the limit of an address stay.
+  SIGUSR1: opens the file of --access-log-file anew, if there is one, and nothing else.
   SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
 and ends as on SIGTERM once that one serves: no connection is refused meanwhile. If it does not serve within 60 s, \
 nothing changes.

@@ -18,6 +18,7 @@ mod hand_over;
 mod help;
 mod listening;
 mod log;
+mod log_file;
 mod losses;
 mod manager;
 mod new_user;

@@ -129,6 +129,20 @@ impl Service {
         }
     }
 
+    /// Opens the file of the access log anew, if there is one; what is wrong then is told, and changes nothing.
+    pub(super) fn reopen_log(&self) {
+        if self.is_ending.load(Relaxed) {
+            return;
+        }
+        match self.log.reopen() {
+            Ok(Some(path)) => self.note(format_args!("opened {} anew", path.display())),
+            Err(CommandFailure::Usage(message) | CommandFailure::Io(message)) => {
+                stderr::message(format_args!("{message}; the access log stays as it was"));
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
+
     /// Returns what to add to the message of success.
     fn read_again(&self) -> Result<String, CommandFailure> {
         let (settings, started) = (config::settings(&self.args)?, &self.started);
