@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use stoop::ServerLimits;
 
 use super::args::{LogFormat, ServeArgs, Settings, StatusFor};
-use super::places;
+use super::{config_file, places};
 use crate::failure::CommandFailure;
 
 /// Connections that one address may have where there is room for few: some browsers, of six each.
@@ -26,18 +26,8 @@ pub(super) fn settings(args: &ServeArgs) -> Result<Settings, CommandFailure> {
 }
 
 fn parse(text: &str, path: &Path) -> Result<Settings, CommandFailure> {
-    let wrong = |why: String| CommandFailure::Usage(format!("{}: {why}", path.display()));
-    let mut settings: Settings =
-        toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-    if !matches!(settings.tls.len(), 0 | 2) {
-        return Err(wrong("tls has a certificate and its key: [\"CERT\", \"KEY\"]".to_owned()));
-    }
-    if !settings.tls.is_empty() && settings.tls_self_signed == Some(true) {
-        return Err(wrong("tls and tls-self-signed exclude each other".to_owned()));
-    }
-    if settings.workers.is_some_and(|workers| !(1..=1024).contains(&workers)) {
-        return Err(wrong("workers must be a whole number from 1 to 1024".to_owned()));
-    }
+    let mut settings =
+        config_file::read(text, &path.display().to_string()).map_err(CommandFailure::Usage)?;
     settings.begin_at(path.parent().unwrap_or(Path::new("")));
     Ok(settings)
 }
@@ -176,12 +166,12 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_name_and_line() {
         for (text, expected) in [
-            ("listn = ['1']", "unknown field `listn`"),
+            ("listn = ['1']", "1:1: unknown name \"listn\": did you mean \"listen\"?"),
             ("workers = 0", "workers must be"),
             ("workers = 'many'", "invalid type"),
             ("tls = ['cert.pem']", "tls has a certificate and its key"),
-            ("tls = ['a', 'b']\ntls-self-signed = true", "exclude each other"),
-            ("spa = ", "line 1"),
+            ("tls = ['a', 'b']\ntls-self-signed = true", "2:1: tls and tls-self-signed exclude"),
+            ("spa = ", "1:7: "),
             ("listen = 8080", "expected a string, or a list of strings"),
             ("access-log = 'xml'", "unknown variant `xml`"),
             ("status = 'everyone'", "unknown variant `everyone`"),
@@ -193,7 +183,7 @@ mod tests {
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();
             let CommandFailure::Usage(message) = failure else { panic!("{text}") };
-            assert!(message.starts_with("serve.toml: "), "{message}");
+            assert!(message.starts_with("serve.toml:"), "{message}");
             assert!(message.contains(expected), "{text}: {message}");
         }
     }

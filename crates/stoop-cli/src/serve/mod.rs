@@ -14,6 +14,7 @@ mod args;
 mod certificate;
 mod check;
 mod config;
+mod config_file;
 mod hand_over;
 mod help;
 mod listening;
