@@ -95,6 +95,9 @@ fn excluded(settings: &Settings, places: &BTreeMap<&str, usize>) -> Option<Mista
     if !settings.tls.is_empty() && settings.tls_self_signed == Some(true) {
         return exclude("tls", "tls-self-signed");
     }
+    if !settings.trust_forwarded.is_empty() && !settings.trust_x_forwarded.is_empty() {
+        return exclude("trust-forwarded", "trust-x-forwarded");
+    }
     None
 }
 

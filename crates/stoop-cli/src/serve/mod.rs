@@ -10,6 +10,7 @@
 mod announce;
 mod app;
 mod args;
+mod balancers;
 #[cfg(feature = "tls")]
 mod certificate;
 mod check;
@@ -24,6 +25,7 @@ mod losses;
 mod manager;
 mod new_user;
 mod places;
+mod proxies;
 mod redirect;
 mod reload;
 mod run;
