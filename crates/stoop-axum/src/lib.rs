@@ -76,6 +76,11 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod draining;
 mod incoming;
 mod listen;

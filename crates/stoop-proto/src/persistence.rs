@@ -35,6 +35,8 @@ pub enum CloseReason {
     Draining,
     /// The connection was idle for too long.
     Idle,
+    /// The connection was idle, and the server wants its place for another one.
+    Evicted,
     /// The next request did not come in time.
     RequestTimeout,
     /// The peer broke the protocol.
@@ -62,6 +64,7 @@ impl fmt::Display for CloseReason {
             Self::Lifetime => "the connection has served for as long as it may",
             Self::Draining => "the server stops",
             Self::Idle => "nothing was asked for too long",
+            Self::Evicted => "it was idle, and its place was wanted for another connection",
             Self::RequestTimeout => "the next request did not come in time",
             Self::Violation => "the peer broke the protocol",
             Self::PeerClosed => "the peer closed the connection",

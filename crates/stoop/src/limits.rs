@@ -43,7 +43,8 @@ pub struct ServerLimits {
     /// Time limits of each phase.
     pub time: ServerTime,
     /// Connections of one server at a time, over all its threads: 80 % of the file descriptors this
-    /// process may have. At it, accepting pauses and new connections wait in the kernel's queue.
+    /// process may have. At it, accepting pauses and new connections wait in the kernel's queue; while one waits, the
+    /// connection that has been idle for longest is closed, if it has been for a second.
     /// An upgraded connection counts until it is dropped.
     pub connections_max: usize,
     /// Connections of one address at a time, over all threads; of IPv6, of one network of 64 bits. No limit

@@ -66,6 +66,10 @@ pub(super) fn app(
     log: Option<AccessLog>,
 ) -> Result<App, CommandFailure> {
     let mut router = Router::new().fallback(files(settings)?);
+    if let Some(proxies) = settings.trusted_proxies() {
+        // Around all that asks who the client is.
+        router = router.layer(proxies);
+    }
     if let Some(log) = log {
         router = router.layer(log);
     }

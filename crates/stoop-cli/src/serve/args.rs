@@ -2,12 +2,15 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::de::{Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, Deserializer};
+use stoop::Network;
 
 use super::help::AFTER_OPTIONS;
+use super::proxies::TrustedProxy;
 use crate::units;
 
 /// Serve the files of a directory over HTTP/1.1 and HTTP/2
@@ -122,9 +125,26 @@ pub(super) struct Settings {
     pub(super) workers: Option<usize>,
 
     /// The number of connections that one address may have at a time, 0 for any [default: a quarter of all, and 64 at
-    /// least]
+    /// least; any with --trust-forwarded or --trust-x-forwarded]
     #[arg(long, value_name = "N", value_parser = connections)]
     pub(super) connections_per_address: Option<usize>,
+
+    /// Read a header of the PROXY protocol ahead of each connection, from load balancers in these networks, and close what
+    /// comes from others
+    #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
+    #[serde(deserialize_with = "separated")]
+    pub(super) proxy_protocol: Vec<Network>,
+
+    /// Believe what proxies in these networks say of the client by Forwarded; 'unix' is what comes over Unix sockets
+    #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
+    #[arg(conflicts_with = "trust_x_forwarded")]
+    #[serde(deserialize_with = "separated")]
+    pub(super) trust_forwarded: Vec<TrustedProxy>,
+
+    /// The same by X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host
+    #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
+    #[serde(deserialize_with = "separated")]
+    pub(super) trust_x_forwarded: Vec<TrustedProxy>,
 
     /// Print nothing but failures, and the access log where it is asked for
     #[arg(short, long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
@@ -202,6 +222,17 @@ fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D:
         Given::One(one) => vec![one],
         Given::Several(several) => several,
     })
+}
+
+/// In a file, a list is written as one, or as on the command line.
+fn separated<'de, T, D>(value: D) -> Result<Vec<T>, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    let given = one_or_several(value)?;
+    let all = given.iter().flat_map(|one| one.split(','));
+    all.map(|one| one.trim().parse().map_err(D::Error::custom)).collect()
 }
 
 /// In a file, permissions are a string: a number would be one to the base of ten.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use stoop::ServerLimits;
 
 use super::args::{LogFormat, ServeArgs, Settings, StatusFor};
-use super::places;
+use super::{config_file, places};
 use crate::failure::CommandFailure;
 
 /// Connections that one address may have where there is room for few: some browsers, of six each.
@@ -26,18 +26,8 @@ pub(super) fn settings(args: &ServeArgs) -> Result<Settings, CommandFailure> {
 }
 
 fn parse(text: &str, path: &Path) -> Result<Settings, CommandFailure> {
-    let wrong = |why: String| CommandFailure::Usage(format!("{}: {why}", path.display()));
-    let mut settings: Settings =
-        toml::from_str(text).map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-    if !matches!(settings.tls.len(), 0 | 2) {
-        return Err(wrong("tls has a certificate and its key: [\"CERT\", \"KEY\"]".to_owned()));
-    }
-    if !settings.tls.is_empty() && settings.tls_self_signed == Some(true) {
-        return Err(wrong("tls and tls-self-signed exclude each other".to_owned()));
-    }
-    if settings.workers.is_some_and(|workers| !(1..=1024).contains(&workers)) {
-        return Err(wrong("workers must be a whole number from 1 to 1024".to_owned()));
-    }
+    let mut settings =
+        config_file::read(text, &path.display().to_string()).map_err(CommandFailure::Usage)?;
     settings.begin_at(path.parent().unwrap_or(Path::new("")));
     Ok(settings)
 }
@@ -61,6 +51,8 @@ impl Settings {
         }
         // A certificate that was typed takes the place of one in the file.
         let has_tls = self.wants_tls();
+        // And so do proxies.
+        let trusts = self.trusts_proxies();
         Self {
             directory: self.directory.or(below.directory),
             listen: list(self.listen, below.listen),
@@ -80,6 +72,12 @@ impl Settings {
             status: self.status.or(below.status),
             workers: self.workers.or(below.workers),
             connections_per_address: self.connections_per_address.or(below.connections_per_address),
+            proxy_protocol: list(self.proxy_protocol, below.proxy_protocol),
+            trust_forwarded: if trusts { self.trust_forwarded } else { below.trust_forwarded },
+            trust_x_forwarded: match trusts {
+                true => self.trust_x_forwarded,
+                false => below.trust_x_forwarded,
+            },
             quiet: self.quiet.or(below.quiet),
         }
     }
@@ -117,6 +115,8 @@ impl Settings {
         limits.connections_per_address_max = match self.connections_per_address {
             Some(0) => usize::MAX,
             Some(connections) => connections,
+            // All clients come from their addresses.
+            None if self.trusts_proxies() => usize::MAX,
             None => (limits.connections_max / 4).max(PER_ADDRESS_MIN),
         };
         limits
@@ -143,7 +143,8 @@ mod tests {
             "directory = 'public'\nlisten = ['1']\ntls = ['/a.pem', 'b.pem']\nspa = true\n\
              listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
              access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
-             quiet = true\nunix-mode = '0660'\n",
+             quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
+             trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\n",
         );
         assert_eq!(settings.unix_mode, Some(0o660));
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
@@ -154,6 +155,12 @@ mod tests {
         let Settings { spa, listing, cors, compress, quiet, .. } = settings;
         assert_eq!([spa, listing, cors, compress, quiet], [Some(true); 5]);
         assert_eq!(settings.limits().connections_per_address_max, 3);
+        assert_eq!(settings.proxy_protocol, ["10.0.0.0/8".parse().unwrap()]);
+        let trusted = ["192.0.2.0/24", "unix", "2001:db8::/32"].map(|text| text.parse().unwrap());
+        assert_eq!(
+            (settings.trust_forwarded, settings.trust_x_forwarded),
+            (trusted.to_vec(), vec![])
+        );
         assert!(settings.auth == ["a:b"] && settings.listen == ["1"]);
     }
 
@@ -165,6 +172,10 @@ mod tests {
         assert_eq!(default.connections_per_address_max, (all / 4).max(64));
         assert_eq!(of("connections-per-address = 0").connections_per_address_max, usize::MAX);
         assert_eq!(of("connections-per-address = 1").connections_per_address_max, 1);
+        let behind = "trust-x-forwarded = '10.0.0.0/8'\n";
+        assert_eq!(of(behind).connections_per_address_max, usize::MAX);
+        let both = format!("{behind}connections-per-address = 1");
+        assert_eq!(of(&both).connections_per_address_max, 1);
     }
 
     #[test]
@@ -176,12 +187,12 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_file_is_told_with_its_name_and_line() {
         for (text, expected) in [
-            ("listn = ['1']", "unknown field `listn`"),
+            ("listn = ['1']", "1:1: unknown name \"listn\": did you mean \"listen\"?"),
             ("workers = 0", "workers must be"),
             ("workers = 'many'", "invalid type"),
             ("tls = ['cert.pem']", "tls has a certificate and its key"),
-            ("tls = ['a', 'b']\ntls-self-signed = true", "exclude each other"),
-            ("spa = ", "line 1"),
+            ("tls = ['a', 'b']\ntls-self-signed = true", "2:1: tls and tls-self-signed exclude"),
+            ("spa = ", "1:7: "),
             ("listen = 8080", "expected a string, or a list of strings"),
             ("access-log = 'xml'", "unknown variant `xml`"),
             ("status = 'everyone'", "unknown variant `everyone`"),
@@ -190,10 +201,16 @@ mod tests {
             ("unix-mode = '888'", "permissions are octal digits, from 000 to 777"),
             ("unix-mode = '1777'", "permissions are octal digits"),
             ("unix-mode = ''", "permissions are octal digits"),
+            ("proxy-protocol = '10.0.0.1/8'", "1:18: proxy-protocol: 10.0.0.1/8 is no network"),
+            ("proxy-protocol = 'unix'", "1:18: proxy-protocol: "),
+            (
+                "trust-forwarded = '10.0.0.0/8'\ntrust-x-forwarded = 'unix'",
+                "2:1: trust-forwarded and trust-x-forwarded exclude",
+            ),
         ] {
             let failure = parse(text, Path::new("serve.toml")).unwrap_err();
             let CommandFailure::Usage(message) = failure else { panic!("{text}") };
-            assert!(message.starts_with("serve.toml: "), "{message}");
+            assert!(message.starts_with("serve.toml:"), "{message}");
             assert!(message.contains(expected), "{text}: {message}");
         }
     }
@@ -207,6 +224,13 @@ mod tests {
         assert_eq!(settings.listen, ["2"]);
         assert!(settings.tls.is_empty() && settings.tls_self_signed == Some(true));
         assert_eq!((settings.spa, settings.directory()), (Some(true), PathBuf::from(".")));
+    }
+
+    #[test]
+    fn proxies_of_the_command_line_take_the_place_of_those_in_the_file() {
+        let typed = Settings { trust_x_forwarded: vec!["unix".parse().unwrap()], ..written("") };
+        let settings = typed.over(written("trust-forwarded = '10.0.0.0/8'"));
+        assert!(settings.trust_forwarded.is_empty() && settings.trust_x_forwarded.len() == 1);
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub(super) fn listening(
     for sockets in managed.chain(inherited) {
         listening.sockets_max += sockets.len().max(workers);
         listening.names.push(MANAGER.to_owned());
-        listening.bindings.push(places::with_sockets(MANAGER, sockets)?);
+        let binding = places::with_sockets(MANAGER, sockets)?;
+        listening.bindings.push(settings.behind_balancers(binding));
     }
     let default = [places::DEFAULT.to_owned()];
     let asked = match &*settings.listen {
@@ -59,10 +60,11 @@ pub(super) fn listening(
             }
             None => places::binding(typed)?,
         };
-        listening.bindings.push(match settings.unix_mode {
+        let binding = match settings.unix_mode {
             Some(mode) => binding.mode(mode),
             None => binding,
-        });
+        };
+        listening.bindings.push(settings.behind_balancers(binding));
     }
     Ok(listening)
 }

@@ -1,13 +1,11 @@
 //! The access log: where it goes, how it is opened anew, and its end.
 
-use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, fcntl_getfl, fcntl_setfl};
@@ -16,6 +14,7 @@ use stoop::ServingEvent;
 use stoop_web::{AccessLog, LogHandle};
 
 use super::args::{LogFormat, Settings};
+use super::log_file::{LastLine, LogFile};
 use super::places;
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};
@@ -47,9 +46,6 @@ struct WrittenLog {
     path: Option<PathBuf>,
     file: LogFile,
 }
-
-/// Whose sender is dropped once the last line is written.
-type LastLine = Receiver<Infallible>;
 
 /// The log as settings ask for it: opened, and not in its place yet.
 #[derive(Default)]
@@ -102,6 +98,18 @@ impl Log {
         drop(old);
     }
 
+    /// Opens the file of the log of now anew, if it has one: requests that run will have their lines there. Returns its path.
+    ///
+    /// # Errors
+    /// [`CommandFailure::Io`] if it cannot be opened; then nothing has changed.
+    pub(super) fn reopen(&self) -> Result<Option<PathBuf>, CommandFailure> {
+        let Some(WrittenLog { path: Some(path), file, .. }) = self.current().written.clone() else {
+            return Ok(None);
+        };
+        file.replace(append_to(&path)?);
+        Ok(Some(path))
+    }
+
     /// The log of now and its number, if there is one.
     pub(super) fn handle(&self) -> Option<(u64, LogHandle)> {
         let current = self.current();
@@ -148,57 +156,6 @@ impl NextLog {
     /// The middleware that logs.
     pub(super) fn layer(&self) -> Option<AccessLog> {
         Some(self.written.as_ref()?.log.clone())
-    }
-}
-
-/// A file that another may take the place of, between two writes. The old one is closed at once, or once the write that
-/// runs has ended.
-#[derive(Clone)]
-struct LogFile(Arc<OpenFile>);
-
-struct OpenFile {
-    file: Mutex<Arc<File>>,
-    /// Dropped with the last writer, for [`LastLine`].
-    held: OnceLock<Sender<Infallible>>,
-}
-
-impl LogFile {
-    fn new(file: File) -> Self {
-        let file = Mutex::new(Arc::new(file));
-        Self(Arc::new(OpenFile { file, held: OnceLock::new() }))
-    }
-
-    /// What tells that the last line is written, once this log is replaced.
-    fn last_line(&self) -> LastLine {
-        let (held, last_line) = channel();
-        // A log is replaced once.
-        let _ = self.0.held.set(held);
-        last_line
-    }
-
-    fn replace(&self, file: File) {
-        *self.file() = Arc::new(file);
-    }
-
-    fn file(&self) -> MutexGuard<'_, Arc<File>> {
-        self.0.file.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Write for LogFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let file = self.file().clone();
-        (&*file).write(bytes)
-    }
-
-    /// Whole lines go to one file.
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = self.file().clone();
-        (&*file).write_all(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -268,25 +225,4 @@ fn append_to(path: &Path) -> Result<File, CommandFailure> {
     let blocks = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags - OFlags::NONBLOCK));
     blocks.map_err(|error| CommandFailure::io(&what, &error.into()))?;
     Ok(file)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_is_replaced_is_closed_at_once_and_gets_no_more() {
-        let folder = std::env::temp_dir().join(format!("stoop-log-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let (old, new) = (folder.join("old"), folder.join("new"));
-        let mut written = LogFile::new(append_to(&old).unwrap());
-        written.write_all(b"one\n").unwrap();
-        let held = Arc::downgrade(&written.file());
-        written.replace(append_to(&new).unwrap());
-        assert!(held.upgrade().is_none());
-        written.write_all(b"two\n").unwrap();
-        let read = (std::fs::read(&old).unwrap(), std::fs::read(&new).unwrap());
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(read, (b"one\n".to_vec(), b"two\n".to_vec()));
-    }
 }

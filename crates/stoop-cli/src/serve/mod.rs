@@ -10,18 +10,22 @@
 mod announce;
 mod app;
 mod args;
+mod balancers;
 #[cfg(feature = "tls")]
 mod certificate;
 mod check;
 mod config;
+mod config_file;
 mod hand_over;
 mod help;
 mod listening;
 mod log;
+mod log_file;
 mod losses;
 mod manager;
 mod new_user;
 mod places;
+mod proxies;
 mod redirect;
 mod reload;
 mod run;

@@ -107,6 +107,10 @@ impl Life<'_> {
                     self.reloader.ask();
                     continue;
                 }
+                Order::Reopen => {
+                    self.reloader.ask_for_log();
+                    continue;
+                }
                 Order::End => Ending { is_replaced: false, asked: 1 },
                 Order::HandOver => self.hand_over().await,
             };
@@ -143,6 +147,7 @@ impl Life<'_> {
                 taken = handing.ended() => return taken,
                 order = self.signals.next() => match order {
                     Order::Reload => self.reloader.ask(),
+                    Order::Reopen => self.reloader.ask_for_log(),
                     // One is under way.
                     Order::HandOver => {}
                     Order::End if *asked == 0 => {

@@ -129,6 +129,20 @@ impl Service {
         }
     }
 
+    /// Opens the file of the access log anew, if there is one; what is wrong then is told, and changes nothing.
+    pub(super) fn reopen_log(&self) {
+        if self.is_ending.load(Relaxed) {
+            return;
+        }
+        match self.log.reopen() {
+            Ok(Some(path)) => self.note(format_args!("opened {} anew", path.display())),
+            Err(CommandFailure::Usage(message) | CommandFailure::Io(message)) => {
+                stderr::message(format_args!("{message}; the access log stays as it was"));
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
+
     /// Returns what to add to the message of success.
     fn read_again(&self) -> Result<String, CommandFailure> {
         let (settings, started) = (config::settings(&self.args)?, &self.started);
@@ -174,6 +188,7 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
     note(settings.workers() != started.workers(), "its workers");
     let per_address = settings.connections_per_address != started.connections_per_address;
     note(per_address, "--connections-per-address");
+    note(settings.proxy_protocol != started.proxy_protocol, "--proxy-protocol");
     let logs_first = settings.log_format().is_some() && started.log_format().is_none();
     note(logs_first, "the lines of what is refused");
     later
@@ -193,6 +208,7 @@ mod tests {
             tls_self_signed: Some(true),
             workers: Some(3),
             connections_per_address: Some(4),
+            proxy_protocol: vec!["10.0.0.0/8".parse().unwrap()],
             access_log_file: Some("log".into()),
             spa: Some(true),
             ..Settings::default()
@@ -203,6 +219,7 @@ mod tests {
             "whether it speaks TLS",
             "its workers",
             "--connections-per-address",
+            "--proxy-protocol",
             "the lines of what is refused",
         ];
         assert_eq!(changes_later(&started, &settings), expected);

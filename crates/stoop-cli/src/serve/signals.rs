@@ -10,6 +10,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[derive(Clone, Copy)]
 pub(super) enum Order {
     Reload,
+    /// The access log is opened anew.
+    Reopen,
     HandOver,
     End,
 }
@@ -30,6 +32,7 @@ impl Signals {
             (Order::End, SignalKind::terminate()),
             (Order::End, SignalKind::interrupt()),
             (Order::Reload, SignalKind::hangup()),
+            (Order::Reopen, SignalKind::user_defined1()),
         ];
         let signals = orders.into_iter().map(|(order, kind)| Ok((order, signal(kind)?)));
         signals.collect::<io::Result<_>>().map(Self)

@@ -121,10 +121,28 @@ impl Listener {
         std::future::poll_fn(|cx| self.poll_accept(cx)).await
     }
 
+    /// Ready if a connection waits to be accepted: one system call where the runtime has said so, and none before.
+    ///
+    /// # Panics
+    /// As [`Listener::poll_accept`].
+    pub fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            // What is broken is found when it is accepted from.
+            let Ok(socket) = self.socket.registered() else { return Poll::Pending };
+            let Ok(mut ready) = ready!(socket.poll_read_ready(cx)) else { return Poll::Pending };
+            let looked = ready.try_io(|socket| match accepted::has_connection(socket.get_ref()) {
+                true => Ok(()),
+                false => Err(io::ErrorKind::WouldBlock.into()),
+            });
+            if looked.is_ok() {
+                return Poll::Ready(());
+            }
+        }
+    }
+
     /// A connection that waits in the queue at this moment, if there is one: one system call.
     ///
-    /// For a server that has stopped accepting and closes this listener next, which would reset the
-    /// connections that wait there.
+    /// For a server that closes this listener next, which would reset the connections that wait there.
     ///
     /// # Errors
     /// As [`Listener::poll_accept`], and for want of descriptors or memory.

@@ -7,3 +7,5 @@ mod pool;
 
 pub use error::BlockingError;
 pub use pool::BlockingPool;
+#[cfg(feature = "auth")]
+pub(crate) use pool::Urgency;

@@ -52,15 +52,37 @@ struct Shared {
     queue_max: usize,
 }
 
+/// Which functions come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    First,
+    /// Behind all of those, which take its place where there is no other.
+    #[cfg_attr(not(any(feature = "auth", test)), expect(dead_code, reason = "for credentials"))]
+    Later,
+}
+
 #[derive(Default)]
 struct State {
     queue: VecDeque<Box<dyn Job>>,
+    /// Those that come behind all of the queue.
+    later: VecDeque<Box<dyn Job>>,
     threads: usize,
     /// Threads that wait for a function.
     idle: usize,
     /// Functions that run.
     running: usize,
     is_closed: bool,
+}
+
+impl State {
+    /// How many functions wait.
+    fn waiting(&self) -> usize {
+        self.queue.len() + self.later.len()
+    }
+
+    fn next(&mut self) -> Option<Box<dyn Job>> {
+        self.queue.pop_front().or_else(|| self.later.pop_front())
+    }
 }
 
 impl BlockingPool {
@@ -88,12 +110,18 @@ impl BlockingPool {
         &self,
         function: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, BlockingError> {
+        self.run_as(Urgency::First, function).await
+    }
+
+    /// The same for a function of that urgency.
+    pub(crate) async fn run_as<T: Send + 'static>(
+        &self,
+        urgency: Urgency,
+        function: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, BlockingError> {
         let (caller, receiver) = oneshot::channel();
-        self.0.0.push(Box::new(Call { function, caller }))?;
-        match receiver.await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(_)) | Err(_) => Err(BlockingError::Panicked),
-        }
+        self.0.0.push(Box::new(Call { function, caller }), urgency)?;
+        receiver.await.unwrap_or(Err(BlockingError::Panicked))
     }
 }
 
@@ -102,19 +130,44 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(self: &Arc<Self>, job: Box<dyn Job>) -> Result<(), BlockingError> {
-        // Dropped when the lock is released: a function may hold anything.
-        let mut out = VecDeque::new();
+    fn push(self: &Arc<Self>, job: Box<dyn Job>, urgency: Urgency) -> Result<(), BlockingError> {
+        let mut out = Vec::new();
+        let pushed = self.push_for(job, urgency, &mut out);
+        // The lock is released: a function may hold anything.
+        out.into_iter().for_each(|job| job.refuse());
+        pushed
+    }
+
+    /// Puts what goes for it into `out`: functions whose callers are gone, and one that comes later.
+    fn push_for(
+        self: &Arc<Self>,
+        job: Box<dyn Job>,
+        urgency: Urgency,
+        out: &mut Vec<Box<dyn Job>>,
+    ) -> Result<(), BlockingError> {
         let mut state = self.state();
         if self.is_full(&state) {
-            (out, state.queue) =
-                std::mem::take(&mut state.queue).into_iter().partition(|waiting| waiting.is_left());
-            if self.is_full(&state) {
-                return Err(BlockingError::Full);
+            let State { queue, later, .. } = &mut *state;
+            for waiting in [queue, later] {
+                let (left, others) =
+                    std::mem::take(waiting).into_iter().partition(|waiting| waiting.is_left());
+                *waiting = others;
+                let left: VecDeque<_> = left;
+                out.extend(left);
             }
         }
-        state.queue.push_back(job);
-        if state.idle >= state.queue.len() {
+        if self.is_full(&state) {
+            let last = Some(urgency).filter(|urgency| *urgency == Urgency::First);
+            let Some(last) = last.and_then(|_| state.later.pop_back()) else {
+                return Err(BlockingError::Full);
+            };
+            out.push(last);
+        }
+        match urgency {
+            Urgency::First => state.queue.push_back(job),
+            Urgency::Later => state.later.push_back(job),
+        }
+        if state.idle >= state.waiting() {
             self.changed.notify_one();
         } else if state.threads < self.threads_max {
             let shared = self.clone();
@@ -123,7 +176,10 @@ impl Shared {
                 Ok(_) => state.threads += 1,
                 // Without threads nothing else waits.
                 Err(_) if state.threads == 0 => {
-                    out.extend(state.queue.pop_back());
+                    out.extend(match urgency {
+                        Urgency::First => state.queue.pop_back(),
+                        Urgency::Later => state.later.pop_back(),
+                    });
                     return Err(BlockingError::NoThread);
                 }
                 // The threads that there are will come to it.
@@ -136,13 +192,13 @@ impl Shared {
     /// Whether there is no room. A thread that was started or woken and has not taken its function yet is counted with the
     /// queue.
     fn is_full(&self, state: &State) -> bool {
-        state.running + state.queue.len() >= self.threads_max + self.queue_max
+        state.running + state.waiting() >= self.threads_max + self.queue_max
     }
 
     fn work(&self) {
         let mut state = self.state();
         loop {
-            if let Some(job) = state.queue.pop_front() {
+            if let Some(job) = state.next() {
                 state.running += 1;
                 drop(state);
                 // What a caller's value does when it is dropped may panic too.
@@ -161,7 +217,7 @@ impl Shared {
                 self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
             woken.idle -= 1;
             state = woken;
-            if wait.timed_out() && state.queue.is_empty() {
+            if wait.timed_out() && state.waiting() == 0 {
                 break;
             }
         }
@@ -179,86 +235,9 @@ impl Drop for Handle {
 impl fmt::Debug for BlockingPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.0.0.state();
-        write!(f, "BlockingPool({} threads, {} wait)", state.threads, state.queue.len())
+        write!(f, "BlockingPool({} threads, {} wait)", state.threads, state.waiting())
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::mpsc;
-
-    use stoop::IntoResponse;
-    use tokio::task::JoinHandle;
-
-    /// Runs a function in the pool until it is released. Returns once it has begun.
-    async fn busy(
-        pool: &BlockingPool,
-    ) -> (mpsc::Sender<()>, JoinHandle<Result<(), BlockingError>>) {
-        let (release, held) = mpsc::channel();
-        let (begun, beginning) = oneshot::channel();
-        let pool = pool.clone();
-        let function = move || {
-            begun.send(()).unwrap();
-            held.recv().unwrap();
-        };
-        let running = tokio::spawn(async move { pool.run(function).await });
-        beginning.await.unwrap();
-        (release, running)
-    }
-
-    #[tokio::test]
-    async fn what_finds_threads_and_queue_full_is_refused_at_once() {
-        let pool = BlockingPool::new(1, 1);
-        let (release, first) = busy(&pool).await;
-        let mut second = Box::pin(pool.run(|| 2));
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(second.as_mut().poll(&mut cx).is_pending());
-        assert_eq!(pool.run(|| 3).await, Err(BlockingError::Full));
-        let refused = BlockingError::Full.into_response();
-        assert_eq!(
-            (refused.status().as_u16(), refused.field("retry-after")),
-            (503, Some(&b"1"[..]))
-        );
-        release.send(()).unwrap();
-        assert_eq!((first.await.unwrap(), second.await), (Ok(()), Ok(2)));
-    }
-
-    #[tokio::test]
-    async fn a_function_whose_caller_is_gone_is_left_out() {
-        let pool = BlockingPool::new(1, 2);
-        let (release, first) = busy(&pool).await;
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        let mut dropped = Box::pin(pool.run(|| panic!("it must not run")));
-        assert!(dropped.as_mut().poll(&mut cx).is_pending());
-        drop(dropped);
-        release.send(()).unwrap();
-        first.await.unwrap().unwrap();
-        assert_eq!(pool.run(|| 4).await, Ok(4));
-    }
-
-    /// Clients that ask and leave would fill the queue else.
-    #[tokio::test]
-    async fn a_function_whose_caller_is_gone_makes_room() {
-        let pool = BlockingPool::new(1, 1);
-        let (release, first) = busy(&pool).await;
-        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
-        for _ in 0..3 {
-            let mut dropped = Box::pin(pool.run(|| panic!("it must not run")));
-            assert!(dropped.as_mut().poll(&mut cx).is_pending());
-        }
-        let mut next = Box::pin(pool.run(|| 2));
-        assert!(next.as_mut().poll(&mut cx).is_pending());
-        assert_eq!(pool.run(|| 3).await, Err(BlockingError::Full));
-        release.send(()).unwrap();
-        first.await.unwrap().unwrap();
-        assert_eq!(next.await, Ok(2));
-    }
-
-    #[tokio::test]
-    async fn a_panic_is_an_error_of_its_caller_alone() {
-        let pool = BlockingPool::new(1, 0);
-        assert_eq!(pool.run(|| panic!("on purpose")).await, Err::<(), _>(BlockingError::Panicked));
-        assert_eq!(pool.run(|| 5).await, Ok(5));
-    }
-}
+mod tests;

@@ -46,6 +46,11 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         &[("", |stats| stats.paused)],
     ),
     counter(
+        "evicted",
+        "Idle connections that were closed because another one waited for their place.",
+        &[("", |stats| stats.evicted)],
+    ),
+    counter(
         "accept_failures",
         "Times that accepting failed for want of a descriptor or memory.",
         &[("", |stats| stats.starved)],

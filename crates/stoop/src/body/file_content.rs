@@ -22,6 +22,8 @@ pub(crate) struct FileContent {
     file: Arc<File>,
     offset: u64,
     left: u64,
+    /// How many bytes are read at a time at most.
+    read_bytes_max: usize,
     /// A read that waits for the disk, from `offset` on.
     reading: Option<JoinHandle<io::Result<Bytes>>>,
 }
@@ -46,19 +48,29 @@ impl FileChunk {
 impl Clone for FileContent {
     fn clone(&self) -> Self {
         let Self { offset, left, .. } = *self;
-        Self { file: Arc::clone(&self.file), offset, left, reading: None }
+        Self::new(Arc::clone(&self.file), offset, left)
     }
 }
 
 impl FileContent {
     /// `left` bytes of `file` from `offset` on.
     pub(crate) fn new(file: Arc<File>, offset: u64, left: u64) -> Self {
-        Self { file, offset, left, reading: None }
+        Self { file, offset, left, read_bytes_max: usize::MAX, reading: None }
     }
 
     /// How many bytes are left.
     pub(crate) fn left(&self) -> u64 {
         self.left
+    }
+
+    /// Whether some is left, and none is being read.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.left > 0 && self.reading.is_none()
+    }
+
+    /// Sets how many bytes are read at a time at most; those of a read that waits for the disk are not less.
+    pub(crate) fn set_read_max(&mut self, max: usize) {
+        self.read_bytes_max = max;
     }
 
     /// What is next: for the kernel to send if `sends_files`, and read otherwise. `None` at the end. An error is final.
@@ -92,7 +104,7 @@ impl FileContent {
                 Ok(CachedRead::Bytes(bytes)) => Ok(bytes),
                 Ok(CachedRead::NotCached) => {
                     let (file, offset, len) =
-                        (Arc::clone(&self.file), self.offset, self.len(usize::MAX));
+                        (Arc::clone(&self.file), self.offset, self.len(self.read_bytes_max));
                     self.reading = Some(spawn_blocking(move || read_blocking(&file, offset, len)));
                     return self.poll_bytes(cx);
                 }
@@ -121,7 +133,7 @@ impl FileContent {
     }
 
     fn read_cached(&self) -> io::Result<CachedRead> {
-        read_cached(&self.file, self.offset, self.len(usize::MAX))
+        read_cached(&self.file, self.offset, self.len(self.read_bytes_max))
     }
 
     /// A part for the kernel to send, unless so little is left, or sending it might wait for the disk.

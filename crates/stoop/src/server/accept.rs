@@ -11,6 +11,7 @@ use crate::server::connection::{BehindProxy, ServerConnection};
 use crate::server::control::{Admission, Control, Lifecycle, Registration};
 use crate::server::core::{Core, ServerShared};
 use crate::server::events::{PauseReason, RefusalReason};
+use crate::server::eviction::Evictor;
 use crate::server::proxy_protocol::HeaderClaim;
 use crate::server::shedding::LagMeter;
 
@@ -48,6 +49,7 @@ pub(crate) struct Acceptor<H: Handler> {
     lag: Option<LagMeter>,
     /// There are as many connections as there may be.
     is_full: bool,
+    evictor: Evictor,
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -58,7 +60,8 @@ impl<H: Handler> Acceptor<H> {
         worker: Option<WorkerHandle<AcceptedConnection>>,
     ) -> Self {
         let (first, lag, is_full) = (0, None, false);
-        Self { listeners, first, _accepting, core, shared, worker, lag, is_full }
+        let evictor = Evictor::new(Timer::precise());
+        Self { listeners, first, _accepting, core, shared, worker, lag, is_full, evictor }
     }
 
     /// Accepts until the server is told to stop, and then what has been waiting to be accepted, whose
@@ -70,6 +73,7 @@ impl<H: Handler> Acceptor<H> {
         spawn: impl Fn(ServerConnection<H>),
     ) {
         self.lag = LagMeter::new(&self.shared.limits.shedding, &timer);
+        self.evictor = Evictor::new(timer());
         while let Some(next) = poll_fn(|cx| self.poll_next(cx)).await {
             self.begin(next, &timer, &spawn);
         }
@@ -101,15 +105,21 @@ impl<H: Handler> Acceptor<H> {
             {
                 return Poll::Ready(Some(AcceptStep::Placed(placed)));
             }
-            // At the bound, what comes waits in the kernel's queue.
+            // At the bound, what comes waits in the kernel's queue until one ends, or was idle and is closed for it.
             let connections_max = self.shared.limits.connections_max;
             let Poll::Ready(admission) = self.shared.control.poll_admit(connections_max, cx) else {
                 if !std::mem::replace(&mut self.is_full, true) {
                     self.core.monitor.paused(PauseReason::ConnectionsMax);
                 }
+                match self.poll_waiting(cx) {
+                    Poll::Ready(()) => self.evictor.want(&self.shared.control, cx),
+                    Poll::Pending => self.evictor.rest(&self.shared.control),
+                }
                 return Poll::Pending;
             };
-            self.is_full = false;
+            if std::mem::take(&mut self.is_full) {
+                self.evictor.rest(&self.shared.control);
+            }
             let accepted = match self.poll_accept(cx) {
                 Poll::Ready(accepted) => accepted,
                 Poll::Pending => {
@@ -131,6 +141,15 @@ impl<H: Handler> Acceptor<H> {
                     }
                 }
             }
+        }
+    }
+
+    /// Ready if a connection waits to be accepted.
+    fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut listeners = self.listeners.iter_mut();
+        match listeners.any(|bound| bound.listener.poll_waiting(cx).is_ready()) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         }
     }
 

@@ -21,6 +21,9 @@ use crate::server::future_pool::FutureSlot;
 use crate::server::monitor::HandledRequest;
 use crate::server::shedding::overloaded;
 
+/// What the client of a handler that panicked is told: nothing of the panic.
+const PANICKED: &str = "500 Internal Server Error: the handler failed\n";
+
 pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     ResponseParts {
         content_type: response.content_type(),
@@ -29,12 +32,18 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
     }
 }
 
-/// Makes a small file that is in memory a buffer, so that it leaves with the head. One that cannot be read is answered
-/// 500, while that can still be said.
-pub(in crate::server) fn read_small_file<B: 'static>(response: &mut Response<B>) {
+/// Makes a small file that is in memory a buffer, so that it leaves with the head, unless there is no `room` for its bytes
+/// with the client. One that cannot be read is answered 500, while that can still be said.
+pub(in crate::server) fn read_small_file<B: 'static>(
+    response: &mut Response<B>,
+    room: impl FnOnce() -> usize,
+) {
     let Payload::Stream(body) = &mut response.payload else { return };
     let body: &mut dyn Any = body;
     let Some(file) = body.downcast_mut::<Body>().and_then(Body::file_mut) else { return };
+    if file.left() > room() as u64 {
+        return;
+    }
     match file.read_small() {
         Ok(None) => {}
         Ok(Some(bytes)) => response.payload = Payload::Full(bytes),
@@ -128,7 +137,7 @@ pub(in crate::server) fn call_handler<H: Handler>(
         if let Some(payload) = panic {
             monitor.panicked(handled.as_deref(), &*payload);
         }
-        return Ok(Response::failure(StatusCode::INTERNAL_SERVER_ERROR));
+        return Ok(Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED));
     };
     match poll(&mut slot) {
         Poll::Ready(response) => {
@@ -156,7 +165,7 @@ pub(in crate::server) fn poll_handler<H: Handler>(
     RequestBodyWriter::set_polled(content, false);
     polled.unwrap_or_else(|payload| {
         slot.panicked(payload);
-        Poll::Ready(Response::failure(StatusCode::INTERNAL_SERVER_ERROR))
+        Poll::Ready(Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED))
     })
 }
 

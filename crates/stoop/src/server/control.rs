@@ -4,8 +4,11 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
+use super::idlers::Idlers;
 use super::per_address::AddressPermit;
+use super::waiters::{Waiters, register_waker};
 use crate::drain::DrainState;
 
 /// Whether a server runs or stops.
@@ -14,10 +17,14 @@ pub(crate) enum Lifecycle {
     /// It accepts and serves.
     Running = 0,
     /// What runs is finished; nothing new is begun.
-    Draining = 1,
+    Draining = 2,
     /// Everything ends now.
-    Closing = 2,
+    Closing = 3,
 }
+
+/// As [`Lifecycle::Running`], and connections are asked whether they are idle. In the same place, so that to look for
+/// both costs what it does to look for one.
+const ASKING: u8 = 1;
 
 /// Shared by all connections of a server, on all cores.
 #[derive(Default)]
@@ -36,30 +43,44 @@ pub(crate) struct Control {
     pub(crate) proxy_refusals: AtomicU64,
     /// Handlers that run on after their clients have left.
     pub(crate) detached: AtomicUsize,
+    /// The connections that are idle, where places are wanted.
+    pub(super) idlers: Idlers,
     /// The part of it that handlers see.
     pub(crate) drain: Arc<DrainState>,
-}
-
-#[derive(Default)]
-struct Waiters {
-    /// An entry for each connection, so that those that sleep notice that the server stops.
-    connections: Vec<Option<Waker>>,
-    free: Vec<usize>,
-    /// Tasks that wait for the next stage.
-    lifecycle: Vec<Waker>,
-    /// Acceptors that wait for a free place.
-    queue: Vec<Waker>,
-    /// Tasks that wait for the end.
-    over: Vec<Waker>,
 }
 
 impl Control {
     pub(crate) fn lifecycle(&self) -> Lifecycle {
         match self.lifecycle.load(Ordering::Acquire) {
-            0 => Lifecycle::Running,
-            1 => Lifecycle::Draining,
+            0 | ASKING => Lifecycle::Running,
+            2 => Lifecycle::Draining,
             _ => Lifecycle::Closing,
         }
+    }
+
+    /// Whether there is something that each connection is to look at before it goes on: the server stops, or it asks
+    /// them whether they are idle.
+    #[inline]
+    pub(crate) fn calls(&self) -> bool {
+        self.lifecycle.load(Ordering::Acquire) != Lifecycle::Running as u8
+    }
+
+    /// Begins or ends to ask connections whether they are idle, unless the server stops.
+    pub(super) fn ask_connections(&self, asks: bool) {
+        let (from, to) = if asks { (0, ASKING) } else { (ASKING, 0) };
+        let _ = self.lifecycle.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// Wakes the connection with that number. False if it is gone.
+    pub(super) fn wake(&self, number: NonZeroUsize) -> bool {
+        let woken = self.waiting().connections.get(number.get() - 1).cloned().flatten();
+        woken.map(Waker::wake).is_some()
+    }
+
+    /// Wakes all connections.
+    pub(super) fn wake_all(&self) {
+        let woken: Vec<Waker> = self.waiting().connections.iter().flatten().cloned().collect();
+        woken.into_iter().for_each(Waker::wake);
     }
 
     /// Moves on, never backwards, and wakes all that wait for it.
@@ -170,24 +191,7 @@ impl Control {
 
     /// Registers a connection's task, to be woken when the server stops. Numbers begin with one.
     fn register(&self, waker: &Waker) -> NonZeroUsize {
-        let mut waiting = self.waiting();
-        let index = match waiting.free.pop() {
-            Some(index) => {
-                waiting.connections[index] = Some(waker.clone());
-                index
-            }
-            None => {
-                waiting.connections.push(Some(waker.clone()));
-                waiting.connections.len() - 1
-            }
-        };
-        NonZeroUsize::MIN.saturating_add(index)
-    }
-}
-
-fn register_waker(wakers: &mut Vec<Waker>, cx: &Context<'_>) {
-    if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-        wakers.push(cx.waker().clone());
+        self.waiting().register(waker)
     }
 }
 
@@ -254,6 +258,11 @@ impl Registration {
         if self.number.is_none() {
             self.number = Some(self.control.register(waker));
         }
+    }
+
+    /// Tells since when the connection is idle, if it is, where the server asks. True if it is to close.
+    pub(super) fn tell_idle(&self, since: Option<Instant>) -> bool {
+        self.number.is_some_and(|number| self.control.idlers.tell(number, since))
     }
 
     /// The connection is closed, and its task goes on.

@@ -32,6 +32,9 @@ pub struct ServerStats {
     pub proxy_refusals: u64,
     /// Times that accepting paused at [`connections_max`](crate::ServerLimits::connections_max), on each thread.
     pub paused: u64,
+    /// Idle connections that were closed because another one waited for a place among the
+    /// [`connections_max`](crate::ServerLimits::connections_max).
+    pub evicted: u64,
     /// Times that accepting failed for want of a descriptor or memory.
     pub starved: u64,
     /// TLS handshakes that failed, those included that took too long.
@@ -107,6 +110,7 @@ pub(crate) enum Counted {
     Accepted,
     Refused,
     Paused,
+    Evicted,
     HandshakeFailed,
     Upgraded,
     Success,
@@ -198,6 +202,7 @@ impl Counters {
         stats.accepted += count(Counted::Accepted);
         stats.refused += count(Counted::Refused);
         stats.paused += count(Counted::Paused);
+        stats.evicted += count(Counted::Evicted);
         stats.handshakes_failed += count(Counted::HandshakeFailed);
         stats.upgraded += count(Counted::Upgraded);
         stats.malformed += count(Counted::Malformed);

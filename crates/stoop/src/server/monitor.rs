@@ -75,7 +75,7 @@ impl Monitor {
     }
 
     #[inline]
-    fn count(&self, counted: Counted) {
+    pub(super) fn count(&self, counted: Counted) {
         self.counters.add(counted, 1);
     }
 

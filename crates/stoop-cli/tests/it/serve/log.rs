@@ -47,6 +47,48 @@ fn after_sighup_the_line_of_a_request_that_runs_is_in_the_new_file() {
     assert!(new.contains("\"GET /large HTTP/1.1\" 200 41943040\n"), "{new}");
 }
 
+/// As of nginx. The file of options is not read.
+#[test]
+fn sigusr1_opens_the_file_anew_and_nothing_else() {
+    let folder =
+        Folder::new(&[("f", "content"), ("serve.toml", "access-log-file = 'access.log'\n")]);
+    let (log, old) = (folder.path().join("access.log"), folder.path().join("access.log.1"));
+    let config = folder.path().join("serve.toml");
+    let config = format!("--config {} -l 127.0.0.1:0", config.display());
+    let mut served = Served::start(&folder, &config);
+    let mut messages = served.messages();
+    served.get("/f", "");
+    crate::stoop::wait_for("a line", || std::fs::read_to_string(&log).unwrap().contains("/f "));
+    std::fs::rename(&log, &old).unwrap();
+    folder.write("serve.toml", "nonsense");
+    served.signal("USR1");
+    assert_eq!(messages.next(), format!("opened {} anew", log.display()));
+    served.get("/f?2", "");
+    crate::stoop::wait_for("a line", || std::fs::read_to_string(&log).unwrap().contains("/f?2 "));
+    assert!(!std::fs::read_to_string(&old).unwrap().contains("/f?2 "));
+    std::fs::remove_file(&log).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    served.signal("USR1");
+    let told = messages.next();
+    assert!(told.starts_with(&format!("cannot open {}: ", log.display())), "{told}");
+    assert!(told.ends_with("; the access log stays as it was"), "{told}");
+    served.signal("TERM");
+    assert_eq!(served.ended(), Some(0));
+}
+
+#[test]
+fn sigusr1_without_a_file_of_a_log_is_harmless() {
+    let folder = Folder::new(&[("f", "content")]);
+    for options in ["", "--access-log common"] {
+        let mut served = Served::start(&folder, options);
+        served.signal("USR1");
+        served.until("/f", "content");
+        served.signal("TERM");
+        assert_eq!(served.ended(), Some(0), "{options}");
+        assert_eq!(served.messages().rest(), "");
+    }
+}
+
 /// Each of its lines is in the log that was there when the request came.
 #[test]
 fn after_sighup_with_another_log_the_line_of_a_request_that_runs_is_in_the_old_one() {

@@ -1,6 +1,7 @@
 //! `stoop serve`: what it prints, what it answers, and what it does on signals.
 
 mod answers;
+mod balancer;
 mod clients;
 mod documented;
 mod life;

@@ -74,7 +74,9 @@ fn what_is_well_can_be_checked_without_serving() {
     );
     let wrong = run(command(&folder, &config("wrong.toml")), "");
     assert_eq!(wrong.code, Some(2));
-    assert!(wrong.stderr.contains("unknown field `listng`"), "{}", wrong.stderr);
+    let place = format!("{}:1:1: ", folder.path().join("wrong.toml").display());
+    let expected = format!("{place}unknown name \"listng\": did you mean \"listing\"?\n");
+    assert!(wrong.stderr.contains(&expected), "{}", wrong.stderr);
     let twice = run(command(&folder, "--check -l 1 -l 127.0.0.1:1"), "");
     assert_eq!(twice.code, Some(2), "{twice:?}");
     let nowhere = run(command(&folder, "--check -l unix:/nowhere/at/all/socket"), "");

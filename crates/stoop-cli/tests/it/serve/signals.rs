@@ -81,7 +81,7 @@ fn a_process_that_cannot_serve_takes_over_nothing() {
     let mut messages = served.messages();
     folder.write("serve.toml", "listing = 'perhaps'\n");
     served.signal("USR2");
-    assert!(messages.next().contains("serve.toml: "));
+    assert!(messages.next().contains("serve.toml:1:11: "));
     while !messages.next().starts_with(
         "cannot hand over: the new process does not serve: exit status: 2; this one goes on",
     ) {}

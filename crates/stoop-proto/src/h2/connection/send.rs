@@ -27,6 +27,14 @@ impl Connection {
         windows.min(self.settings.peer().frame_bytes_max) as usize
     }
 
+    /// How many bytes of content the windows of a stream and of the connection have room for, in however many frames: also
+    /// before its head is sent.
+    #[inline]
+    pub fn window_of(&self, key: StreamKey) -> usize {
+        let Some(stream) = self.streams.get(key) else { return 0 };
+        stream.send.available().min(self.flow.sendable()) as usize
+    }
+
     /// Sets whether a stream has content to send: only then does it get a turn.
     #[inline]
     pub fn want_to_send(&mut self, key: StreamKey, wants: bool) {

@@ -192,9 +192,10 @@ async fn a_panic_is_answered_500_and_the_connection_goes_on() {
         "/" => Ok("fine"),
         _ => Err(PanickingResponse),
     });
+    let failed = "500 Internal Server Error: the handler failed\n";
     for peer in [&mut plain, &mut at_once, &mut later, &mut converted] {
         peer.send([GET, "GET /bad HTTP/1.1\r\nhost: a\r\n\r\n", GET].concat()).await;
-        for (status, text) in [(200, "fine"), (500, ""), (200, "fine")] {
+        for (status, text) in [(200, "fine"), (500, failed), (200, "fine")] {
             let response = peer.response().await.unwrap();
             assert_eq!((response.status, response.text()), (status, text));
         }

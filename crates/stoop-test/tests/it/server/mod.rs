@@ -25,6 +25,7 @@ mod drain_observed;
 mod draining;
 mod dropped;
 mod events;
+mod eviction;
 mod files;
 mod hand_over;
 mod handlers;

@@ -61,7 +61,11 @@ async fn goes_on(server: &ServerHandle) {
         });
         sleep(Duration::from_millis(20)).await;
         for path in ["/at-once", "/later"] {
-            assert_eq!(client.get(url(path)).await.unwrap().status(), 500, "{versions:?} {path}");
+            let answer = client.get(url(path)).await.unwrap();
+            assert_eq!(answer.status(), 500, "{versions:?} {path}");
+            assert_eq!(answer.field("content-type"), Some(&b"text/plain; charset=utf-8"[..]));
+            let expected = "500 Internal Server Error: the handler failed\n";
+            assert_eq!(answer.text().await.unwrap(), expected, "{versions:?} {path}");
         }
         let broken = client.get(url("/content")).await.unwrap();
         assert_eq!(broken.status(), 200);

@@ -130,6 +130,25 @@ async fn a_handshake_that_hangs_is_given_up_after_ten_seconds() {
     }
 }
 
+/// It gives its place to a connection that waits to be accepted.
+#[tokio::test]
+async fn a_handshake_that_was_not_begun_is_idle() {
+    let mut limits = ServerLimits::default();
+    limits.connections_max = 1;
+    let (server, tls) = listen_tls(limits, |_: Request| "hello");
+    for turn in 1..=2 {
+        let mut silent = dial(&server).await;
+        sleep(Duration::from_millis(1_100)).await;
+        let mut peer = timeout(Duration::from_secs(5), dial_tls(&server, &tls)).await.unwrap();
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().text(), "hello");
+        assert_eq!(silent.rest().await.unwrap(), b"");
+        let stats = server.stats();
+        assert_eq!((stats.evicted, stats.handshakes_failed), (turn, 0));
+        drop(peer);
+    }
+}
+
 /// A client that speaks plain HTTP to a TLS port does not keep its connection.
 #[tokio::test]
 async fn plain_http_on_a_tls_port_is_closed() {

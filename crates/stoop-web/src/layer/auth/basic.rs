@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -97,7 +98,10 @@ impl BasicAuth {
     /// possible because too much is waiting, it is let in for an hour after its last check, so that those who guess passwords
     /// lock no user out. Others that find the pool full are answered 503, and so are those of an address of which eight
     /// are being checked already (of IPv6, of a network of 64 bits): the client's that
-    /// [`TrustedProxies`](crate::TrustedProxies) around it have told, or the connection's.
+    /// [`TrustedProxies`](crate::TrustedProxies) around it have told, or the connection's. An address that has sent wrong
+    /// ones within the last minute, and no right ones since, has one check at a time. The first check of an address that has
+    /// not comes before all others, and takes the place of one of them where the pool is full: addresses that guess,
+    /// however many there are, keep none out that has not guessed.
     ///
     /// For a name that is unknown, have it take as long as for one that is known, or the time tells which names there are.
     ///
@@ -174,17 +178,19 @@ impl HashedUsers {
 
     /// Whether the credentials are right; the answer where that cannot be found out now.
     async fn is_right(&self, request: &Request, asked: ToCheck) -> Result<bool, Response> {
-        let Some(waits) = self.waiting.enter(client_of(request)) else {
+        let Some(waits) = self.waiting.enter(client_of(request), Instant::now()) else {
             return if asked.is_stale { Ok(true) } else { Err(too_many()) };
         };
         let ToCheck { name, password, is_stale } = asked;
         let check = self.check.clone();
+        let urgency = waits.urgency();
         // It counts until a thread has come to it, also where its client has left.
         let run = move || {
-            let _waits = waits;
-            (check(&name, &password), name, password)
+            let is_right = check(&name, &password);
+            waits.ended(is_right, Instant::now());
+            (is_right, name, password)
         };
-        match self.pool.run(run).await {
+        match self.pool.run_as(urgency, run).await {
             Ok((true, name, password)) => {
                 self.known.insert(&name, &password);
                 Ok(true)

@@ -163,6 +163,59 @@ async fn guesses_of_one_address_lock_no_user_out() {
     assert_eq!(waits.await.unwrap(), 200);
 }
 
+/// However many of them there are.
+#[tokio::test]
+async fn addresses_that_guess_keep_no_other_out() {
+    use std::sync::{Arc, Condvar, Mutex};
+    use stoop::{Client, LocalServer};
+
+    let gate = Arc::new((Mutex::new(true), Condvar::new()));
+    let is_open = gate.clone();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let noted = order.clone();
+    let check = move |name: &str, _: &str| {
+        noted.lock().unwrap().push(name.to_owned());
+        let _open = is_open.1.wait_while(is_open.0.lock().unwrap(), |is_open| !*is_open);
+        name == "test"
+    };
+    let auth = BasicAuth::new("r").check_blocking(BlockingPool::new(1, 4), check);
+    let app = Router::new().route("/", get(|| "in")).layer(auth).build().unwrap();
+    let from = |host: usize| {
+        let server =
+            LocalServer::new(app.clone()).peer(format!("192.0.2.{host}:1").parse().unwrap());
+        Client::builder().local_server(server).build().unwrap()
+    };
+    let guessers: Vec<Client> = (1..=7).map(from).collect();
+    // `guess:x`
+    let wrong = [("authorization", "Basic Z3Vlc3M6eA==")];
+    for guesser in &guessers {
+        assert_eq!(send(guesser, "GET", "/", &wrong).await.status(), 401);
+    }
+    *gate.0.lock().unwrap() = false;
+    let mut guesses = tokio::task::JoinSet::new();
+    for guesser in &guessers {
+        let guesser = guesser.clone();
+        guesses.spawn(async move { send(&guesser, "GET", "/", &wrong).await.status().as_u16() });
+    }
+    // One runs, four wait, and two are too many.
+    for _ in 0..2 {
+        assert_eq!(guesses.join_next().await.unwrap().unwrap(), 503);
+    }
+    while order.lock().unwrap().len() < 8 {
+        tokio::task::yield_now().await;
+    }
+    let user = from(99);
+    let good = [("authorization", "Basic dGVzdDoxMjPCow==")];
+    let waits = tokio::spawn(async move { send(&user, "GET", "/", &good).await.status().as_u16() });
+    assert_eq!(guesses.join_next().await.unwrap().unwrap(), 503, "it makes room");
+    order.lock().unwrap().clear();
+    *gate.0.lock().unwrap() = true;
+    gate.1.notify_all();
+    assert_eq!(waits.await.unwrap(), 200);
+    assert_eq!(order.lock().unwrap()[0], "test", "it comes first");
+    assert!(guesses.join_all().await.iter().all(|status| *status == 401));
+}
+
 /// RFC 6750 §2.1, §3.
 #[tokio::test]
 async fn bearer_credentials_are_a_token() {

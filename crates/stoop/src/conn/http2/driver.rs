@@ -122,10 +122,12 @@ pub(crate) trait SendingExchange {
     /// The content that is not sent yet, if there is any left.
     fn outflow(&mut self) -> Option<&mut Outflow<Self::Source>>;
 
-    /// Polls the content's source for the next piece, if there is content left.
+    /// Polls the content's source for the next piece, if there is content left. Where that is up to it, no more is read
+    /// than `readable`: 0 unless it has its turn.
     fn poll_source(
         &mut self,
         cx: &mut Context<'_>,
+        readable: usize,
     ) -> Option<Polled<<Self::Source as Body>::Error>>;
 }
 

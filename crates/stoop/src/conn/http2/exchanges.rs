@@ -97,6 +97,12 @@ impl<T> Exchanges<T> {
         self.kept.drain(..).flatten()
     }
 
+    /// How many there are at most: as many as there were at a time since the connection was idle.
+    #[inline]
+    pub(crate) fn count_max(&self) -> usize {
+        self.kept.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.kept.iter().all(Option::is_none)
     }

@@ -16,7 +16,7 @@ pub(crate) const TURN_BYTES: usize = 16 * 1024;
 
 /// The same where more follows: with its frame's header it fills a TLS record (RFC 8446 §5.1), so that no
 /// few bytes are left over that need a record of their own.
-const RECORD_BYTES: usize = TURN_BYTES - 9;
+pub(crate) const RECORD_BYTES: usize = TURN_BYTES - 9;
 
 /// The part of some content that is not sent yet.
 pub(crate) struct Outflow<M> {
@@ -33,6 +33,8 @@ pub(crate) struct Outflow<M> {
 pub(crate) enum Polled<E> {
     /// Nothing yet: the waker is woken once there is something.
     Pending,
+    /// There is more, which is read once it may be sent.
+    Unread,
     /// A piece to be sent.
     Piece,
     /// No more, but perhaps trailers.
@@ -71,6 +73,16 @@ impl<M: Body<Data = Bytes> + Unpin> Outflow<M> {
     /// Whether something was polled that is not sent yet.
     pub(crate) fn has_piece(&self) -> bool {
         !self.piece.is_empty()
+    }
+
+    /// Where more of it comes from.
+    pub(crate) fn source(&self) -> Option<&M> {
+        self.source.as_ref()
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn source_mut(&mut self) -> Option<&mut M> {
+        self.source.as_mut()
     }
 
     /// Polls the source for the next piece.

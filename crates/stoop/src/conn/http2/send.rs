@@ -3,11 +3,12 @@
 
 use std::task::Context;
 
+use stoop_io::FILE_READ_BYTES_MAX;
 use stoop_proto::h2::StreamKey;
 
 use crate::conn::OutputSink;
 use crate::conn::http2::driver::{DriverRole, SendFailure, SendingExchange, StreamDriver};
-use crate::conn::http2::outflow::{Cut, Polled};
+use crate::conn::http2::outflow::{Cut, Polled, RECORD_BYTES};
 use crate::turn::STEPS_MIN;
 
 /// DATA frames written in a round at most, before bytes are read again.
@@ -31,6 +32,10 @@ impl<R: DriverRole> StreamDriver<R> {
                 self.machine.want_to_send(key, false);
                 continue;
             };
+            if outflow.needs_poll() {
+                self.read_content(key);
+                continue;
+            }
             let Cut { piece, is_over, is_last } = outflow.cut(max);
             let sent = self.machine.data(key, piece, is_last, &mut OutputSink(&mut self.wire.out));
             match sent {
@@ -47,17 +52,29 @@ impl<R: DriverRole> StreamDriver<R> {
         any
     }
 
+    /// Polls the source of an exchange that has its turn, and may read. What the windows have room for is divided among
+    /// the exchanges, down to what one turn takes: others have theirs before the second, with pieces of their own.
+    fn read_content(&mut self, key: StreamKey) {
+        let share = FILE_READ_BYTES_MAX / self.exchanges.count_max().max(1);
+        let readable = self.machine.window_of(key).min(share.max(RECORD_BYTES));
+        self.poll_source(key, readable.max(1));
+    }
+
     /// Polls the source of an exchange's content for its next piece, and tells the machine whether there
     /// is one to send.
     pub(crate) fn poll_content(&mut self, key: StreamKey) {
+        self.poll_source(key, 0);
+    }
+
+    fn poll_source(&mut self, key: StreamKey, readable: usize) {
         self.exchanges.progress().note_position(&self.wire);
         let waker = self.exchanges.waker(key.index());
         let Some(exchange) = self.exchanges.get(key) else { return };
-        let polled = exchange.poll_source(&mut Context::from_waker(&waker));
+        let polled = exchange.poll_source(&mut Context::from_waker(&waker), readable);
         let Some(polled) = polled else { return };
         match polled {
             Polled::Pending => self.machine.want_to_send(key, false),
-            Polled::Piece => self.machine.want_to_send(key, true),
+            Polled::Piece | Polled::Unread => self.machine.want_to_send(key, true),
             Polled::End => self.finish(key),
             Polled::Failed(error) => R::send_failed(self, key, SendFailure::Source(error)),
             Polled::Panicked => R::send_failed(self, key, SendFailure::Panic),

@@ -141,7 +141,7 @@ impl<H: Handler> Http1Driver<H> {
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED);
         }
-        read_small_file(&mut response);
+        read_small_file(&mut response, || usize::MAX);
         let read_on = is_read_on(content, &response);
         let close = self.close_reason(&response);
         if read_on {

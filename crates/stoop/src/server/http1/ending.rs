@@ -1,6 +1,7 @@
 //! How a connection ends: so that the client can read the last response, or notices that it was broken off.
 
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use stoop_io::{Liveness, LivenessCheck, Transport, now};
 use stoop_proto::CloseReason;
@@ -10,6 +11,7 @@ use crate::handler::Handler;
 use crate::response::CutShort;
 use crate::server::control::Lifecycle;
 use crate::server::core::ConnectionParts;
+use crate::server::counters::Counted;
 use crate::server::detached::DetachedConnection;
 use crate::server::dropped::DroppedHandler;
 use crate::server::http1::{Http1Driver, Http1Round, Http1Stage, PipelinedResponse, Read};
@@ -39,6 +41,44 @@ pub(in crate::server) enum Ended<H: Handler> {
 }
 
 impl<H: Handler> Http1Driver<H> {
+    /// Does what the server calls its connections for. None if it goes on.
+    #[cold]
+    pub(super) fn attend(&mut self) -> Option<End> {
+        match self.core.control.lifecycle() {
+            Lifecycle::Running => self.make_room(),
+            Lifecycle::Draining => None,
+            Lifecycle::Closing => {
+                if !self.is_finished() {
+                    self.core.control.count_aborted();
+                }
+                Some(End::Broken)
+            }
+        }
+    }
+
+    /// Tells the server whether the connection is idle, and closes it if another one is to have its place.
+    fn make_room(&mut self) -> Option<End> {
+        if !self.registration.tell_idle(self.idle_since())
+            || self.wire.io.liveness(LivenessCheck::Kernel) == Liveness::Readable
+        {
+            return None;
+        }
+        self.core.monitor.count(Counted::Evicted);
+        let has_begun = matches!(self.stage, Http1Stage::Open);
+        self.begin_close(CloseReason::Evicted, false);
+        // Without a session there is nothing to be ended.
+        (!has_begun).then_some(End::Closed)
+    }
+
+    /// Since when the client has asked for nothing, if that is so: also where it has not begun a TLS handshake.
+    fn idle_since(&self) -> Option<Instant> {
+        match self.stage {
+            Http1Stage::Handshake if self.wire.position() == 0 => self.timeouts.handshake_since(),
+            Http1Stage::Open if self.is_finished() => self.timeouts.idle_since(),
+            _ => None,
+        }
+    }
+
     /// Closes once everything is sent.
     pub(super) fn close(&mut self, linger: bool, cx: &mut Context<'_>) -> Http1Round {
         let flushed = self.wire.flush_last(cx, self.core.limits.output_bytes_max);

@@ -32,7 +32,7 @@ use crate::connection_info::TlsFacts;
 use crate::handler::Handler;
 use crate::limits::unread_bytes_max;
 use crate::response::CutShort;
-use crate::server::control::{Lifecycle, Registration};
+use crate::server::control::Registration;
 use crate::server::core::{self, Core};
 use crate::server::detached::DetachedHandlers;
 use crate::server::watches::Watches;
@@ -104,11 +104,10 @@ impl<H: Handler> Http1Driver<H> {
 
     pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         self.registration.take(cx.waker());
-        if self.core.control.lifecycle() == Lifecycle::Closing {
-            if !self.is_finished() {
-                self.core.control.count_aborted();
-            }
-            return Poll::Ready(End::Broken);
+        if self.core.control.calls()
+            && let Some(end) = self.attend()
+        {
+            return Poll::Ready(end);
         }
         if !self.detached.is_empty() {
             let _ = self.detached.poll(&self.core, cx);

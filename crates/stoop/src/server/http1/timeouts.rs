@@ -64,6 +64,16 @@ impl Http1Timeouts {
         self.budget = None;
     }
 
+    /// Since when nothing is asked for, where that was found to be so.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.idle
+    }
+
+    /// Since when a TLS handshake is waited for.
+    pub(super) fn handshake_since(&self) -> Option<Instant> {
+        self.head
+    }
+
     pub(super) fn into_timer(self) -> Timer {
         self.timer
     }

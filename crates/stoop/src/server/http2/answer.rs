@@ -11,7 +11,7 @@ use stoop_proto::{CloseReason, Fields, ResponseParts};
 use super::ServerDriver;
 use super::exchange::{ContentSource, ServerExchange, ServerTunnel, StreamResponse, WaitTimes};
 use crate::body::request_body::{RequestBodyReader, RequestBodyWriter};
-use crate::body::{Body, Kind};
+use crate::body::{Body, Kind, take_file};
 use crate::conn::OutputSink;
 use crate::conn::http2::outflow::{Outflow, TURN_BYTES};
 use crate::conn::tunnel::{outgoing, tunnel};
@@ -137,7 +137,7 @@ impl<H: Handler> ServerDriver<H> {
         mut response: Response<H::Body>,
     ) {
         let (closes, mut hook) = (response.close, std::mem::take(&mut response.hook));
-        read_small_file(&mut response);
+        read_small_file(&mut response, || self.machine.window_of(key));
         let Self { machine, wire, .. } = self;
         let send = |parts: &ResponseParts<'_>, size| {
             machine.respond(key, parts, size, &mut OutputSink(&mut wire.out))
@@ -154,7 +154,11 @@ impl<H: Handler> ServerDriver<H> {
         let polled = match response.payload {
             Payload::Full(bytes) => Ok(bytes),
             Payload::Stream(_) if !has_content => Ok(Bytes::new()),
-            Payload::Stream(body) => poll_once(&self.role.core.body_place, body, content.as_ref()),
+            Payload::Stream(mut body) => match take_file(&mut body) {
+                Some(file) => Err(ContentSource::File(file)),
+                None => poll_once(&self.role.core.body_place, body, content.as_ref())
+                    .map_err(ContentSource::Body),
+            },
         };
         let outflow = match polled {
             Ok(_) if !has_content => None,
@@ -164,7 +168,7 @@ impl<H: Handler> ServerDriver<H> {
                 None
             }
             Ok(piece) => Some(Outflow::of(piece)),
-            Err(body) => Some(Outflow::polled_from(ContentSource::Body(body))),
+            Err(source) => Some(Outflow::polled_from(source)),
         };
         let keeps_nothing = content.is_none();
         // The client needs no 100 any more: the final response is out.

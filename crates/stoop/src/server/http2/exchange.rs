@@ -9,6 +9,7 @@ use http_body::Frame;
 use stoop_proto::h2;
 
 use super::timeouts::TICK;
+use crate::body::file_content::FileContent;
 use crate::body::request_body::{RequestBodyReader, RequestBodyWriter};
 use crate::conn::http2::driver::SendingExchange;
 use crate::conn::http2::outflow::{Outflow, Polled};
@@ -39,6 +40,18 @@ pub(in crate::server) struct ServerExchange<H: Handler> {
     pub(super) hook: SentHook,
 }
 
+impl<H: Handler> ServerExchange<H> {
+    /// Whether there is content that only the windows, or the client, keep from being sent.
+    pub(super) fn has_content_to_send(&self) -> bool {
+        let StreamResponse::Sending(outflow) = &self.response else { return false };
+        let is_unread = |source: &ContentSource<_>| match source {
+            ContentSource::File(file) => file.is_unread(),
+            ContentSource::Body(_) | ContentSource::Tunnel(_) => false,
+        };
+        outflow.has_piece() || outflow.source().is_some_and(is_unread)
+    }
+}
+
 impl<H: Handler> SendingExchange for ServerExchange<H> {
     type Source = ContentSource<H::Body>;
 
@@ -51,8 +64,16 @@ impl<H: Handler> SendingExchange for ServerExchange<H> {
     }
 
     /// The response's content may read the request's: the connection looks at that afterwards.
-    fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<()>> {
+    fn poll_source(&mut self, cx: &mut Context<'_>, readable: usize) -> Option<Polled<()>> {
         let StreamResponse::Sending(outflow) = &mut self.response else { return None };
+        if let Some(ContentSource::File(file)) = outflow.source_mut()
+            && file.is_unread()
+        {
+            if readable == 0 {
+                return Some(Polled::Unread);
+            }
+            file.set_read_max(readable);
+        }
         RequestBodyWriter::set_polled(self.content.as_ref(), true);
         let polled = outflow.poll_piece(cx);
         RequestBodyWriter::set_polled(self.content.as_ref(), false);
@@ -81,6 +102,8 @@ pub(super) enum StreamResponse<H: Handler> {
 /// Where the content of a response comes from.
 pub(in crate::server) enum ContentSource<B> {
     Body(PolledBody<B>),
+    /// It is read in its turns.
+    File(Box<FileContent>),
     Tunnel(TunnelContent),
 }
 
@@ -95,6 +118,10 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
     ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
         match &mut *self {
             Self::Body(body) => Pin::new(body).poll_frame(cx),
+            Self::File(file) => {
+                let polled = file.poll_bytes(cx);
+                polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data).map_err(drop)))
+            }
             Self::Tunnel(outgoing) => {
                 let polled = Pin::new(outgoing).poll_frame(cx);
                 polled.map(|frame| frame.map(|frame| frame.map_err(drop)))
@@ -105,6 +132,7 @@ impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Body(body) => body.is_end_stream(),
+            Self::File(file) => file.left() == 0,
             Self::Tunnel(_) => false,
         }
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
 
-use stoop_io::Transport;
+use stoop_io::{Liveness, LivenessCheck, Transport};
 use stoop_proto::CloseReason;
 use stoop_proto::h2::{self, ErrorCode, Event, Fault, StreamKey};
 
@@ -30,6 +30,7 @@ use crate::handler::Handler;
 use crate::response::CutShort;
 use crate::server::control::{Lifecycle, Registration};
 use crate::server::core::{ConnectionParts, Core};
+use crate::server::counters::Counted;
 use crate::server::detached::{DetachedConnection, DetachedHandlers};
 use crate::server::watches::Watches;
 
@@ -50,6 +51,8 @@ pub(in crate::server) struct ServerRole<H: Handler> {
     detached: DetachedHandlers<H>,
     /// It has had a request.
     is_used: bool,
+    /// Another connection has its place when it is closed, which is therefore at once.
+    is_evicted: bool,
     /// Its share of the load of its core.
     _balance: Option<stoop_io::ConnectionSlot>,
 }
@@ -67,6 +70,7 @@ impl<H: Handler> ServerDriver<H> {
             watches: Watches::default(),
             detached: DetachedHandlers::default(),
             is_used: false,
+            is_evicted: false,
             _balance: balance,
         };
         Self::new(wire, machine, Exchanges::new(Arc::default()), role)
@@ -89,6 +93,35 @@ impl<H: Handler> ServerDriver<H> {
         monitor.malformed(self.wire.io.peer().inet(), fault, answer, requests, has_begun);
         if let Some(status) = answer {
             (0..requests).for_each(|_| monitor.count_response(status));
+        }
+    }
+
+    /// Does what the server calls its connections for. Breaks off if it is over.
+    #[cold]
+    fn attend(&mut self) -> ControlFlow<()> {
+        match self.role.core.control.lifecycle() {
+            Lifecycle::Running => self.make_room(),
+            Lifecycle::Draining => self.machine.drain(self.now, CloseReason::Draining),
+            Lifecycle::Closing => {
+                if self.machine.streams() > 0 || self.wire.unsent() > 0 {
+                    self.role.core.control.count_aborted();
+                }
+                self.cut_all(CutShort::Server);
+                self.wire.io.reset_on_close();
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Tells the server whether the connection is idle, and closes it if another one is to have its place.
+    fn make_room(&mut self) {
+        if self.role.registration.tell_idle(self.idle_since())
+            && self.wire.io.liveness(LivenessCheck::Kernel) != Liveness::Readable
+        {
+            self.role.core.monitor.count(Counted::Evicted);
+            self.role.is_evicted = true;
+            self.machine.close(ErrorCode::NO_ERROR, CloseReason::Evicted);
         }
     }
 
@@ -121,17 +154,8 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     fn begin_poll(driver: &mut ServerDriver<H>, cx: &mut Context<'_>) -> ControlFlow<()> {
         driver.role.registration.take(cx.waker());
-        match driver.role.core.control.lifecycle() {
-            Lifecycle::Running => {}
-            Lifecycle::Draining => driver.machine.drain(driver.now, CloseReason::Draining),
-            Lifecycle::Closing => {
-                if driver.machine.streams() > 0 || driver.wire.unsent() > 0 {
-                    driver.role.core.control.count_aborted();
-                }
-                driver.cut_all(CutShort::Server);
-                driver.wire.io.reset_on_close();
-                return ControlFlow::Break(());
-            }
+        if driver.role.core.control.calls() {
+            driver.attend()?;
         }
         if !driver.role.detached.is_empty() {
             let _ = driver.role.detached.poll(&driver.role.core, cx);
@@ -234,6 +258,9 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     }
 
     fn linger(driver: &ServerDriver<H>) -> Option<Linger> {
+        if driver.role.is_evicted {
+            return None;
+        }
         let limits = &driver.role.core.limits;
         Some(Linger::new(limits.drain_bytes_max, driver.now, limits.time.linger))
     }

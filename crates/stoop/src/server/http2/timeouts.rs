@@ -80,6 +80,16 @@ impl Http2Timeouts {
 }
 
 impl<H: Handler> ServerDriver<H> {
+    /// Since when there is no stream, and nothing on its way, if that is so.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = matches!(self.stage, Stage::Open)
+            && self.machine.streams() == 0
+            && !self.machine.is_within_head()
+            && self.wire.io.received().is_empty()
+            && self.wire.unsent() == 0;
+        self.role.timeouts.idle.filter(|_| is_idle)
+    }
+
     /// Waits for a wake-up, or the nearest deadline.
     pub(super) fn wait(&mut self, cx: &mut Context<'_>) -> Round {
         let Some((due, late)) = self.nearest() else { return Round::Wait };
@@ -179,6 +189,7 @@ impl<H: Handler> ServerDriver<H> {
         let (drain, handler) = (seconds(time.drain), seconds(time.handler));
         let mut late: Vec<(StreamKey, ExpiredWait)> = Vec::new();
         for exchange in self.exchanges.iter() {
+            let has_content_to_send = exchange.has_content_to_send();
             let waited = &mut exchange.waited;
             let is_awaited = exchange.content.as_ref().is_some_and(|content| content.is_awaited());
             let is_tunnel = matches!(exchange.tunnel, ServerTunnel::Open);
@@ -211,11 +222,7 @@ impl<H: Handler> ServerDriver<H> {
                     late.push((exchange.key, ExpiredWait::Rest));
                 }
             }
-            if let StreamResponse::Sending(outflow) = &exchange.response
-                && !is_tunnel
-                && outflow.has_piece()
-                && self.machine.sendable(exchange.key) == 0
-            {
+            if !is_tunnel && has_content_to_send && self.machine.sendable(exchange.key) == 0 {
                 waited.blocked += 1;
                 if waited.blocked > send {
                     late.push((exchange.key, ExpiredWait::Window));

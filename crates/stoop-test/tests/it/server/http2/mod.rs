@@ -5,6 +5,7 @@ mod clients;
 mod closing;
 mod content;
 mod exchanges;
+mod files;
 mod floods;
 mod limit_rows;
 mod long_exchanges;

@@ -69,11 +69,11 @@ impl SendingExchange for ClientExchange {
     }
 
     /// The exchange's owner is told what sending waits for.
-    fn poll_source(&mut self, cx: &mut Context<'_>) -> Option<Polled<Error>> {
+    fn poll_source(&mut self, cx: &mut Context<'_>, _: usize) -> Option<Polled<Error>> {
         let polled = self.upload.as_mut()?.outflow.poll_piece(cx);
         match polled {
             Polled::Pending => self.shared.sending(Some(Waiting::Caller), None),
-            Polled::Piece => self.shared.sending(Some(Waiting::Sending), None),
+            Polled::Piece | Polled::Unread => self.shared.sending(Some(Waiting::Sending), None),
             Polled::End | Polled::Failed(_) | Polled::Panicked => {}
         }
         Some(polled)
