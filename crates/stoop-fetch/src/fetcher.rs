@@ -1,9 +1,10 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use stoop::{Client, ClientLimits, ClientTime, Error, Fields, Request, Version, without_password};
+use stoop::{Client, Error, ErrorKind, Fields, Request, Version, without_password};
 
+use crate::client_limits::limits;
 use crate::job::JobOptions;
 use crate::mask;
 use crate::record::{Details, Outcome, Phases, micros};
@@ -68,46 +69,6 @@ impl Fetchers {
         };
         Ok(Fetcher { client: client.build()?, template: settings.template.clone(), is_detailed })
     }
-}
-
-/// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
-/// connecting: a run that grants a minute means it. And no URL waits for a connection, because the slots
-/// are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
-fn limits(settings: &Settings) -> ClientLimits {
-    let mut limits = ClientLimits::default();
-    limits.wire.body_bytes_max = settings.body_bytes_max;
-    limits.decoded_bytes_max = settings.body_bytes_max.unwrap_or(u64::MAX);
-    limits.time = time(settings);
-    // A server that stays silent is not given up before the deadline either.
-    limits.wire.http2.settings_timeout = settings.timeout;
-    limits.wire.http2.ping_timeout = settings.timeout;
-    let idle = (settings.idle_max / settings.workers).max(1);
-    limits.pool.idle_max = idle;
-    limits.pool.idle_per_origin_max = idle;
-    limits.pool.per_origin_max = settings.concurrency;
-    limits.pool.http2_per_origin_max = settings.concurrency;
-    limits.pool.total_max = settings.concurrency + idle;
-    limits
-}
-
-/// The time limits of a client: each that the library has is set, whatever its default is.
-fn time(settings: &Settings) -> ClientTime {
-    let mut time = ClientTime::default();
-    time.dns = None;
-    // The limit for all of connecting includes this. It is also how long a connection waits for a
-    // descriptor.
-    time.connect = settings.setup_timeout;
-    time.tls = None;
-    time.head = None;
-    time.send_idle = None;
-    time.read_idle = None;
-    time.body_grace = Duration::ZERO;
-    time.body_window = Duration::ZERO;
-    time.body_bytes_per_second_min = 0;
-    // No request has content for which a server could be asked to continue.
-    time.expect_continue = Duration::ZERO;
-    time.total = Some(settings.timeout);
-    time
 }
 
 /// The client of one worker, and how much it reports of each URL.
@@ -204,7 +165,7 @@ impl Fetcher {
                     error: Some(mask::text(&error.to_string()).into_owned()),
                     ..details
                 });
-                let outcome = Self::error(&error);
+                let outcome = Outcome::error(error.kind().as_str());
                 return Ok(Outcome { details: details.map(Box::new), ..outcome });
             }
         };
@@ -216,7 +177,7 @@ impl Fetcher {
                 429 | 503 => response.retry_after(),
                 _ => None,
             },
-            is_redirected: false,
+            is_host_silent: false,
             details: details.map(Box::new),
         })
     }
@@ -235,14 +196,28 @@ impl Fetcher {
             phases: Phases::until_head(&error.timings()),
             ..Details::default()
         });
-        Outcome { details: details.map(Box::new), ..Self::error(error) }
+        Outcome {
+            is_host_silent: error.redirects() == 0 && is_of_host(error.kind()),
+            details: details.map(Box::new),
+            ..Outcome::error(error.kind().as_str())
+        }
     }
+}
 
-    /// The outcome of an error, without details.
-    fn error(error: &Error) -> Outcome {
-        let is_redirected = error.redirects() > 0;
-        Outcome { is_redirected, ..Outcome::error(error.kind().as_str()) }
-    }
+/// Whether an error before a response says that the host gives none: not those of this machine, of a proxy, and of the
+/// request itself.
+fn is_of_host(kind: ErrorKind) -> bool {
+    let name = kind.as_str();
+    ["dns_", "connect_", "tls_"].iter().any(|begin| name.starts_with(begin))
+        || matches!(
+            kind,
+            ErrorKind::ClosedEarly
+                | ErrorKind::Reset
+                | ErrorKind::ReadTimeout
+                | ErrorKind::TotalTimeout
+                | ErrorKind::H1Parse
+                | ErrorKind::H2Protocol
+        )
 }
 
 /// The X-Robots-Tag fields, as one.
@@ -264,26 +239,5 @@ fn version(version: Version) -> Option<&'static str> {
         Version::HTTP_2 => Some("2"),
         Version::HTTP_3 => Some("3"),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
-    #[test]
-    fn a_deadline_of_90_s_was_shortened_by_limits_that_no_option_names() {
-        let settings = Settings { timeout: Duration::from_secs(90), ..Settings::default() };
-        let limits = limits(&settings);
-        let time = &limits.time;
-        let waits = [time.dns, time.connect, time.tls, time.head, time.send_idle];
-        assert_eq!(waits, [None; 5]);
-        assert_eq!((time.read_idle, time.body_bytes_per_second_min), (None, 0));
-        assert_eq!(time.total, Some(settings.timeout));
-        let http2 = &limits.wire.http2;
-        assert!(
-            [http2.settings_timeout, http2.ping_timeout].iter().all(|t| *t >= settings.timeout)
-        );
     }
 }

@@ -32,6 +32,7 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+mod client_limits;
 mod distribute;
 mod error;
 mod fetch;

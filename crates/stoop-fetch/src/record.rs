@@ -68,7 +68,7 @@ pub(crate) fn unix_ms() -> i64 {
 }
 
 /// What came of one job: a response, or an error.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// The status, or the kind of error.
     pub code: ResultCode<'static>,
@@ -78,14 +78,14 @@ pub struct Outcome {
     pub http2: bool,
     /// How long the host asks not to be asked again (Retry-After), with a status of 429 or 503.
     pub retry_after: Option<Duration>,
-    /// A redirect was followed before it came to an error.
-    pub(crate) is_redirected: bool,
+    /// The host of the URL gave no response.
+    pub(crate) is_host_silent: bool,
     /// Everything else; gathered only for formats that need it.
     pub details: Option<Box<Details>>,
 }
 
 /// The further facts about a job. Each is absent where it is not known.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Details {
     /// The URL of the response, after redirects, without a password.
@@ -134,7 +134,7 @@ pub struct Details {
 }
 
 /// The durations of the phases, in microseconds; absent if a phase did not take place.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Phases {
     /// Waiting for a connection.
@@ -183,7 +183,7 @@ impl Outcome {
             body_bytes: 0,
             http2: false,
             retry_after: None,
-            is_redirected: false,
+            is_host_silent: false,
             details: None,
         }
     }

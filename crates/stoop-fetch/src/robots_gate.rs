@@ -47,11 +47,19 @@ struct Origins {
 
 enum Origin {
     /// A job is asking it; the others wait.
-    Asked(Rc<Notify>),
+    Asked(Rc<AskedOrigin>),
     Known {
         answer: Rc<RobotsAnswer>,
         until: Instant,
     },
+}
+
+/// An origin that is being asked.
+#[derive(Default)]
+struct AskedOrigin {
+    done: Notify,
+    /// What came of it, for those who wait, where it gave no response.
+    failure: RefCell<Option<Outcome>>,
 }
 
 impl RobotsGate {
@@ -93,26 +101,35 @@ impl RobotsGate {
                 Some(Origin::Asked(asked)) => Rc::clone(asked),
                 _ => break,
             };
-            asked.notified().await;
+            asked.done.notified().await;
+            if let Some(failure) = asked.failure.borrow().as_ref() {
+                return Err(failure.clone());
+            }
         }
         let asking = Asking::begin(self, origin);
-        let answer = fetcher.robots(&format!("{origin}/robots.txt"), &self.agent).await?;
-        Ok(asking.end(answer))
+        match fetcher.robots(&format!("{origin}/robots.txt"), &self.agent).await {
+            Ok(answer) => Ok(asking.end(answer)),
+            Err(outcome) => {
+                *asking.asked.failure.borrow_mut() = Some(outcome.clone());
+                Err(outcome)
+            }
+        }
     }
 }
 
-/// The asking of one origin. Those who wait are woken however it ends; if it was given up, one of them asks.
+/// The asking of one origin. Those who wait are woken however it ends, and share its failure; if it was given up, one of
+/// them asks.
 struct Asking<'a> {
     gate: &'a RobotsGate,
     origin: &'a str,
-    done: Rc<Notify>,
+    asked: Rc<AskedOrigin>,
 }
 
 impl<'a> Asking<'a> {
     fn begin(gate: &'a RobotsGate, origin: &'a str) -> Self {
-        let done = Rc::new(Notify::new());
-        gate.origins.borrow_mut().put(origin, Origin::Asked(Rc::clone(&done)));
-        Self { gate, origin, done }
+        let asked = Rc::<AskedOrigin>::default();
+        gate.origins.borrow_mut().put(origin, Origin::Asked(Rc::clone(&asked)));
+        Self { gate, origin, asked }
     }
 
     fn end(self, answer: RobotsAnswer) -> Rc<RobotsAnswer> {
@@ -133,7 +150,7 @@ impl Drop for Asking<'_> {
         if matches!(origins.by_name.get(self.origin), Some(Origin::Asked(_))) {
             origins.by_name.remove(self.origin);
         }
-        self.done.notify_waiters();
+        self.asked.done.notify_waiters();
     }
 }
 

@@ -12,7 +12,7 @@ const OK: Outcome = Outcome {
     body_bytes: 1234,
     http2: false,
     retry_after: None,
-    is_redirected: false,
+    is_host_silent: false,
     details: None,
 };
 

@@ -24,24 +24,8 @@ impl Feedback {
         match outcome.code {
             ResultCode::Status(429 | 503) => Self::Overloaded(outcome.retry_after),
             ResultCode::Status(_) => Self::Answered,
-            // A redirect may have led to another host.
-            ResultCode::Error(kind) if !outcome.is_redirected && is_of_host(kind) => Self::Failed,
+            ResultCode::Error(_) if outcome.is_host_silent => Self::Failed,
             ResultCode::Error(_) => Self::None,
         }
     }
-}
-
-/// Whether an error says that the host gave no response: not those of this machine, of a proxy, of a response that was
-/// there, and of the run itself.
-fn is_of_host(kind: &str) -> bool {
-    ["dns_", "connect_", "tls_"].iter().any(|begin| kind.starts_with(begin))
-        || matches!(
-            kind,
-            "closed_early"
-                | "reset"
-                | "read_timeout"
-                | "total_timeout"
-                | "h1_parse"
-                | "h2_protocol"
-        )
 }

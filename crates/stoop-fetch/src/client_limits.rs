@@ -1,0 +1,68 @@
+//! The limits of each worker's client, which are the run's.
+
+use std::time::Duration;
+
+use stoop::{ClientLimits, ClientTime};
+
+use crate::settings::Settings;
+
+/// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
+/// connecting: a run that grants a minute means it. And no URL waits for a connection, because the slots
+/// are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
+pub(crate) fn limits(settings: &Settings) -> ClientLimits {
+    let mut limits = ClientLimits::default();
+    limits.wire.body_bytes_max = settings.body_bytes_max;
+    limits.decoded_bytes_max = settings.body_bytes_max.unwrap_or(u64::MAX);
+    limits.time = time(settings);
+    // A server that stays silent is not given up before the deadline either.
+    limits.wire.http2.settings_timeout = settings.timeout;
+    limits.wire.http2.ping_timeout = settings.timeout;
+    let idle = (settings.idle_max / settings.workers).max(1);
+    limits.pool.idle_max = idle;
+    limits.pool.idle_per_origin_max = idle;
+    limits.pool.per_origin_max = settings.concurrency;
+    limits.pool.http2_per_origin_max = settings.concurrency;
+    limits.pool.total_max = settings.concurrency + idle;
+    limits
+}
+
+/// The time limits of a client: each that the library has is set, whatever its default is.
+fn time(settings: &Settings) -> ClientTime {
+    let mut time = ClientTime::default();
+    time.dns = None;
+    // The limit for all of connecting includes this. It is also how long a connection waits for a
+    // descriptor.
+    time.connect = settings.setup_timeout;
+    time.tls = None;
+    time.head = None;
+    time.send_idle = None;
+    time.read_idle = None;
+    time.body_grace = Duration::ZERO;
+    time.body_window = Duration::ZERO;
+    time.body_bytes_per_second_min = 0;
+    // No request has content for which a server could be asked to continue.
+    time.expect_continue = Duration::ZERO;
+    time.total = Some(settings.timeout);
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
+    #[test]
+    fn a_deadline_of_90_s_was_shortened_by_limits_that_no_option_names() {
+        let settings = Settings { timeout: Duration::from_secs(90), ..Settings::default() };
+        let limits = limits(&settings);
+        let time = &limits.time;
+        let waits = [time.dns, time.connect, time.tls, time.head, time.send_idle];
+        assert_eq!(waits, [None; 5]);
+        assert_eq!((time.read_idle, time.body_bytes_per_second_min), (None, 0));
+        assert_eq!(time.total, Some(settings.timeout));
+        let http2 = &limits.wire.http2;
+        assert!(
+            [http2.settings_timeout, http2.ping_timeout].iter().all(|t| *t >= settings.timeout)
+        );
+    }
+}
