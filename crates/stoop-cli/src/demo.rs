@@ -7,7 +7,9 @@ use clap::Args;
 use stoop_testbed::{Internet, Options};
 
 use crate::failure::CommandFailure;
-use crate::fetch::{self, CaCertificates, Environment, FetchArgs, FetchPlan, UrlSource};
+use crate::fetch::{
+    self, CaCertificates, Environment, FetchArgs, FetchPlan, RecordOutput, UrlSource,
+};
 use crate::terminal::{self, TextLayout};
 use crate::{streams, units};
 
@@ -120,7 +122,7 @@ fn plan(
     plan.timeout = timeout;
     plan.dns = vec![internet.dns_addr()];
     plan.ca = Some(CaCertificates::Pem(internet.ca_pem().to_owned()));
-    plan.has_lines = false;
+    plan.output = RecordOutput::Nowhere;
     // All of it is in this process.
     plan.proxies = stoop::Proxies::none();
     let list: Vec<_> = internet.list().collect();

@@ -97,6 +97,9 @@ impl Run {
         writer: impl Write + Send + 'static,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers));
+        let (mut format, mut begin) = (format, Vec::new());
+        format.begin(&mut begin);
+        state.output.append(&begin);
         // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.
         spawn(&state, "stoop-tls", |run| run.fetchers.warm_up())?;
         let writer = spawn(&state, "stoop-write", move |run| run_writer(run, writer))?;

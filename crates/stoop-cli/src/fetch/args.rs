@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::output_args::OutputArgs;
 use super::politeness::{PolitenessArgs, at_once};
 use super::retry::RetryArgs;
 use crate::data::DataArgs;
@@ -125,6 +126,11 @@ pub(crate) struct FetchArgs {
     /// Read URLs from FILE, one a line ('-' is standard input)
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
+
+    /// Fetch each URL once: lines that were there before have no line of output. Takes some 20 bytes of
+    /// memory for each different one
+    #[arg(long)]
+    pub(super) dedupe: bool,
 
     /// What a line of the input is [default: lines]
     #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
@@ -248,13 +254,8 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) no_env: bool,
 
-    /// The format of a line [default: pretty on a terminal, else csv]
-    #[arg(short, long, value_name = "FORMAT")]
-    pub(super) format: Option<LineFormat>,
-
-    /// The summary on stderr at the end [default: table]
-    #[arg(long, value_name = "STYLE")]
-    pub(super) summary: Option<SummaryStyle>,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
 
     /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
     #[arg(long, value_name = "N", value_parser = cores)]

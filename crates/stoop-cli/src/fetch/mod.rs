@@ -11,6 +11,7 @@ mod environment;
 mod mistyped;
 mod open_files;
 mod output;
+mod output_args;
 mod plan;
 mod politeness;
 mod pretty;
@@ -27,6 +28,7 @@ use stoop_fetch::summary::Summary;
 pub(crate) use self::args::FetchArgs;
 use self::args::SummaryStyle;
 pub(crate) use self::environment::Environment;
+pub(crate) use self::output::RecordOutput;
 pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
 pub(crate) use self::run::FinishedRun;
 use crate::failure::CommandFailure;
@@ -50,7 +52,9 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
         stderr_columns: terminal::columns(&io::stderr()),
     };
     let plan = FetchPlan::new(args, &environment)?;
-    streams::check_output()?;
+    if plan.output == RecordOutput::Stdout {
+        streams::check_output()?;
+    }
     if plan.source == UrlSource::Stdin {
         streams::check_input()?;
     }

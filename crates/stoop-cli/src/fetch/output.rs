@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
@@ -17,6 +18,24 @@ const ROOM_TIME: Duration = Duration::from_millis(10);
 const PIPE_WRITE_BYTES: usize = if cfg!(target_os = "linux") { 4096 } else { 512 };
 const FILE_WRITE_BYTES: usize = 64 << 10;
 
+/// Where records are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RecordOutput {
+    Stdout,
+    File(PathBuf),
+    Nowhere,
+}
+
+impl RecordOutput {
+    /// What a message calls it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdout | Self::Nowhere => "standard output".to_owned(),
+        }
+    }
+}
+
 /// The file that lines are written to: standard output without the standard library's buffer, since
 /// the writes are of whole lines already.
 pub(super) struct LineSink {
@@ -28,16 +47,41 @@ pub(super) struct LineSink {
 }
 
 impl LineSink {
-    /// Writes to standard output.
-    pub(super) fn stdout(progress: Option<ProgressBar>) -> io::Result<Self> {
+    /// Opens an output. `input` is a file that is read, and must not be written.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn open(
+        output: &RecordOutput,
+        input: Option<&Path>,
+        progress: Option<ProgressBar>,
+    ) -> io::Result<Self> {
+        match output {
+            RecordOutput::Stdout => Self::stdout(progress),
+            RecordOutput::File(path) => Self::file(path, input),
+            RecordOutput::Nowhere => Ok(Self::discard()),
+        }
+    }
+
+    fn file(path: &Path, input: Option<&Path>) -> io::Result<Self> {
+        let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
+        if let (Some(output), Some(input)) = (id(path), input.and_then(id))
+            && output == input
+        {
+            return Err(io::Error::other("it is the input, which would be lost"));
+        }
+        let file = File::create(path)?;
+        Ok(Self { file: Some(file), write_bytes: FILE_WRITE_BYTES, progress: None })
+    }
+
+    fn stdout(progress: Option<ProgressBar>) -> io::Result<Self> {
         let file = streams::output()?;
         let is_pipe = file.metadata()?.file_type().is_fifo();
         let write_bytes = if is_pipe { PIPE_WRITE_BYTES } else { FILE_WRITE_BYTES };
         Ok(Self { file: Some(file), write_bytes, progress })
     }
 
-    /// Discards the lines.
-    pub(super) fn discard() -> Self {
+    fn discard() -> Self {
         Self { file: None, write_bytes: FILE_WRITE_BYTES, progress: None }
     }
 }

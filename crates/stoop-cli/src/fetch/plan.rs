@@ -15,6 +15,7 @@ use stoop_fetch::Politeness;
 use super::args::{self, FetchArgs, InputFormat, LineFormat, Size, SummaryStyle};
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
+use super::output::RecordOutput;
 use super::politeness::at_once;
 use super::template::Template;
 use crate::failure::CommandFailure;
@@ -67,8 +68,11 @@ pub(crate) struct FetchPlan {
     pub(crate) dns: Vec<SocketAddr>,
     pub(crate) allow_private: bool,
     pub(crate) versions: Versions,
-    /// Lines are written to standard output; otherwise they are discarded.
-    pub(crate) has_lines: bool,
+    pub(crate) output: RecordOutput,
+    /// CSV begins with the names of its columns.
+    pub(crate) has_csv_header: bool,
+    /// Lines that were there before are passed over.
+    pub(crate) is_distinct: bool,
     pub(crate) format: LineFormat,
     pub(crate) summary: SummaryStyle,
     /// Threads that fetch, at most `concurrency`.
@@ -111,8 +115,12 @@ impl FetchPlan {
     /// # Errors
     /// [`CommandFailure::Usage`] for a variable of this program whose value is not allowed.
     pub(crate) fn new(args: FetchArgs, environment: &Environment) -> Result<Self, CommandFailure> {
-        let default_format =
-            if environment.stdout_is_terminal { LineFormat::Pretty } else { LineFormat::Csv };
+        let output = match &args.output.output {
+            Some(path) if path.as_os_str() != "-" => RecordOutput::File(path.clone()),
+            _ => RecordOutput::Stdout,
+        };
+        let is_terminal = environment.stdout_is_terminal && output == RecordOutput::Stdout;
+        let default_format = if is_terminal { LineFormat::Pretty } else { LineFormat::Csv };
         let default_agent = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
         let mut variables = Variables::new(environment, args.no_env);
         let read = &mut variables;
@@ -124,7 +132,8 @@ impl FetchPlan {
             read.flag_or(args.user_agent, "USER_AGENT", args::user_agent, Some(&default_agent))?;
         let limit = read.flag_or(args.limit, "LIMIT", args::limit, None)?;
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
-        let format = read.flag_or(args.format, "FORMAT", args::format, Some(&default_format))?;
+        let format =
+            read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
         let politeness = args.politeness.politeness(concurrency, &user_agent)?;
@@ -178,23 +187,27 @@ impl FetchPlan {
                 (false, true) => Versions::Http2,
                 (false, false) => Versions::All,
             },
-            has_lines: true,
+            output,
             format: format.unwrap_or(default_format),
-            summary: args.summary.unwrap_or(SummaryStyle::Table),
+            has_csv_header: args.output.csv_header,
+            is_distinct: args.dedupe,
+            summary: args.output.summary(),
             cores: cores.min(concurrency),
             is_cores_given,
             idle_max: cores,
-            is_coloured: environment.stdout_is_terminal
-                && environment.variable("NO_COLOR").is_none()
-                && !is_dumb,
-            is_terminal: environment.stdout_is_terminal,
+            is_coloured: is_terminal && environment.variable("NO_COLOR").is_none() && !is_dumb,
+            is_terminal,
             layout: TextLayout {
                 columns: environment.stderr_columns,
                 has_boxes: terminal::has_unicode(environment.variable),
             },
             // The progress display would draw over URLs that the user types.
-            has_progress: environment.stderr_columns.is_some() && !is_typed && !is_dumb,
-            notes: variables.into_notes(),
+            has_progress: environment.stderr_columns.is_some()
+                && !is_typed
+                && !is_dumb
+                && !args.output.no_progress
+                && !args.output.quiet,
+            notes: Some(variables.into_notes()).filter(|_| !args.output.quiet).unwrap_or_default(),
         })
     }
 }

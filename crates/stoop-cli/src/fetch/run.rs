@@ -7,7 +7,7 @@ use std::process::exit;
 use std::time::Duration;
 
 use stoop_fetch::format::{Csv, JsonLines};
-use stoop_fetch::source::{JobSource, JsonJobs, Lines};
+use stoop_fetch::source::{Distinct, JobSource, JsonJobs, Lines};
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
@@ -21,7 +21,6 @@ use super::progress::ProgressDisplay;
 use super::source::OpenSource;
 use crate::failure::CommandFailure;
 use crate::signals::{self, Signals};
-use crate::streams;
 
 /// How often the progress display changes.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -49,7 +48,8 @@ pub(crate) struct FinishedRun {
 pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let name = source_name(&plan.source);
     let cannot_read = |error: &io::Error| CommandFailure::io(&format!("cannot read {name}"), error);
-    let cannot_write = |error: &io::Error| match CommandFailure::io(streams::CANNOT_WRITE, error) {
+    let cannot_write_to = format!("cannot write to {}", plan.output.name());
+    let cannot_write = |error: &io::Error| match CommandFailure::io(&cannot_write_to, error) {
         CommandFailure::Io(text) => {
             CommandFailure::Io(text + "; the run ended there, without all its lines")
         }
@@ -61,10 +61,12 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
     let fetch = describe(&plan, stop.clone())?;
     let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input_bytes));
-    let sink = match plan.has_lines {
-        true => LineSink::stdout(progress.as_ref().map(ProgressDisplay::bar)),
-        false => Ok(LineSink::discard()),
+    let input_path = match &plan.source {
+        UrlSource::File(path) => Some(path.as_path()),
+        UrlSource::Stdin | UrlSource::Text(_) => None,
     };
+    let bar = progress.as_ref().map(ProgressDisplay::bar);
+    let sink = LineSink::open(&plan.output, input_path, bar);
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let lines = input.reader(stop).map_err(|error| cannot_read(&error))?;
 
@@ -102,8 +104,16 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
 /// The jobs of the input.
 fn jobs(plan: &FetchPlan, input: Box<dyn io::Read + Send>) -> Box<dyn JobSource> {
     match plan.input_format {
-        InputFormat::Lines => Box::new(Lines::new(input)),
-        InputFormat::Jsonl => Box::new(JsonJobs::new(input)),
+        InputFormat::Lines => distinct(plan, Lines::new(input)),
+        InputFormat::Jsonl => distinct(plan, JsonJobs::new(input)),
+    }
+}
+
+/// The same jobs, each once if the plan says so.
+fn distinct(plan: &FetchPlan, jobs: impl JobSource + 'static) -> Box<dyn JobSource> {
+    match plan.is_distinct {
+        true => Box::new(Distinct::new(jobs)),
+        false => Box::new(jobs),
     }
 }
 
@@ -116,7 +126,10 @@ fn start(
 ) -> Result<Run, FetchError> {
     let escapes = plan.is_terminal;
     match plan.format {
-        LineFormat::Csv => fetch.start(source, Csv::new().escape_controls(escapes), sink),
+        LineFormat::Csv => {
+            let csv = Csv::new().escape_controls(escapes).with_header(plan.has_csv_header);
+            fetch.start(source, csv, sink)
+        }
         LineFormat::Jsonl => fetch.start(source, JsonLines::new().escape_controls(escapes), sink),
         LineFormat::Pretty => fetch.start(source, Pretty { is_coloured: plan.is_coloured }, sink),
     }

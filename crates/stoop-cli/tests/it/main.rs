@@ -11,6 +11,7 @@
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `machine`: a machine without local ports, descriptors or CA certificates at hand
 //! - `time_limits`: the time limits, which are those that the help names
+//! - `output`: what is written, and where
 //! - `politeness`: how much is asked of one host
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
@@ -37,6 +38,7 @@ mod lines;
 mod machine;
 mod mistyped;
 mod options;
+mod output;
 mod politeness;
 mod redirects;
 mod report;

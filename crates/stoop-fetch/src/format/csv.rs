@@ -4,7 +4,7 @@ use super::{Printable, RecordFormat, timestamp::TimestampFormatter};
 use crate::record::Record;
 use crate::summary::ResultCode;
 
-/// Lines of CSV (RFC 4180) without a header: `url,code,start_time,duration,body_length`.
+/// Lines of CSV (RFC 4180), by default without a header: `url,code,start_time,duration,body_length`.
 ///
 /// `code` is the status or the kind of error; `start_time` is in UTC by RFC 3339 with milliseconds;
 /// `duration` is in milliseconds, `body_length` in bytes. A URL may be any bytes, with its password
@@ -12,6 +12,7 @@ use crate::summary::ResultCode;
 #[derive(Clone, Debug, Default)]
 pub struct Csv {
     escapes_controls: bool,
+    has_header: bool,
     timestamps: TimestampFormatter,
 }
 
@@ -25,6 +26,12 @@ impl Csv {
     #[must_use]
     pub fn escape_controls(self, escapes_controls: bool) -> Self {
         Self { escapes_controls, ..self }
+    }
+
+    /// Whether the first line has the names of the columns. Off by default.
+    #[must_use]
+    pub fn with_header(self, has_header: bool) -> Self {
+        Self { has_header, ..self }
     }
 }
 
@@ -51,6 +58,12 @@ impl RecordFormat for Csv {
         line.push(b',');
         line.extend_from_slice(digits.format(record.outcome.body_bytes).as_bytes());
         line.push(b'\n');
+    }
+
+    fn begin(&mut self, into: &mut Vec<u8>) {
+        if self.has_header {
+            into.extend_from_slice(b"url,code,start_time,duration,body_length\n");
+        }
     }
 
     fn needs_details(&self) -> bool {

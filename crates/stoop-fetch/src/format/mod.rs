@@ -18,6 +18,12 @@ pub trait RecordFormat: Clone + Send + 'static {
     /// Appends the bytes of `record`, with their end, to `into`.
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>);
 
+    /// Appends what stands before the first record, such as a header. By default nothing. It is called once for all
+    /// threads.
+    fn begin(&mut self, into: &mut Vec<u8>) {
+        let _ = into;
+    }
+
     /// Whether the format uses [`Outcome::details`](crate::Outcome::details), which are gathered only if it does.
     /// By default it does.
     fn needs_details(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Sources of jobs: what a run fetches.
 
+mod distinct;
 mod json_jobs;
 mod lines;
 mod stoppable;
@@ -7,6 +8,7 @@ mod stoppable;
 use std::io;
 use std::ops::ControlFlow;
 
+pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
 pub use self::stoppable::StoppableInput;

@@ -1,0 +1,46 @@
+//! The options of `stoop fetch` on what is written, and where.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::args::{LineFormat, SummaryStyle};
+
+/// What is written, and where.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Write the lines to FILE, which is made anew, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// The format of a line [default: pretty on a terminal, else csv]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(super) format: Option<LineFormat>,
+
+    /// Begin csv with a line of the columns' names
+    #[arg(long)]
+    pub(super) csv_header: bool,
+
+    /// The summary on stderr at the end [default: table]
+    #[arg(long, value_name = "STYLE", conflicts_with = "quiet")]
+    pub(super) summary: Option<SummaryStyle>,
+
+    /// No progress on stderr, also where it is a terminal
+    #[arg(long)]
+    pub(super) no_progress: bool,
+
+    /// Nothing on stderr but errors: no summary, no progress, no notes
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+impl OutputArgs {
+    /// The summary that is printed.
+    pub(super) fn summary(&self) -> SummaryStyle {
+        match self.quiet {
+            true => SummaryStyle::None,
+            false => self.summary.unwrap_or(SummaryStyle::Table),
+        }
+    }
+}

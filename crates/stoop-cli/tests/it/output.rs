@@ -1,0 +1,87 @@
+//! `-o`, `--csv-header`, `--quiet`, `--dedupe`: what is written, and where.
+
+use std::path::PathBuf;
+
+use crate::server::Server;
+use crate::stoop::{run, stoop, stoop_in_shell};
+
+/// A path that no other test has, where there is nothing.
+fn path(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("stoop-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn lines_go_to_a_file_that_is_made_anew() {
+    let server = Server::start();
+    let file = path("output");
+    std::fs::write(&file, "old\n".repeat(100)).expect("writable");
+    // Nothing goes to standard output, which may be closed.
+    let line = format!("fetch -o {} {}", file.display(), server.url("/ok/3"));
+    for streams in ["", ">&-"] {
+        let ran = run(stoop_in_shell("true", &line, streams), "");
+        assert_eq!((ran.code, &*ran.stdout), (Some(0), &b""[..]), "{}", ran.stderr);
+        let written = std::fs::read_to_string(&file).expect("it is there");
+        let begin = format!("{},200,", server.url("/ok/3"));
+        assert!(written.starts_with(&begin) && written.lines().count() == 1, "{written}");
+    }
+    let ran = run(stoop(&format!("fetch -o - {}", server.url("/ok/3"))), "");
+    assert_eq!(ran.lines().len(), 1);
+    std::fs::remove_file(&file).expect("it is there");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_before_anything_is_fetched() {
+    let server = Server::start();
+    let input = path("input");
+    std::fs::write(&input, server.url("/ok/1")).expect("writable");
+    let shown = input.display();
+    for (options, why) in [
+        ("-o /no/such/folder/x".to_owned(), "cannot write to /no/such/folder/x"),
+        (format!("-i {shown} -o {shown}"), "it is the input, which would be lost"),
+    ] {
+        let ran = run(stoop(&format!("fetch {options}")), server.url("/ok/1"));
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    }
+    assert_eq!(server.requests(), 0);
+    assert_eq!(std::fs::read_to_string(&input).expect("it is there"), server.url("/ok/1"));
+    std::fs::remove_file(&input).expect("it is there");
+}
+
+#[test]
+fn csv_begins_with_its_columns_if_asked() {
+    let server = Server::start();
+    let list = server.url("/ok/1\n").repeat(20);
+    let ran = run(stoop("fetch --csv-header --cores 2"), list);
+    let text = String::from_utf8(ran.stdout).expect("text");
+    assert!(text.starts_with("url,code,start_time,duration,body_length\nhttp://"), "{text}");
+    assert_eq!(text.matches("start_time").count(), 1);
+    assert_eq!(text.lines().count(), 21);
+    let ran = run(stoop("fetch --csv-header"), "");
+    assert_eq!(ran.stdout, b"url,code,start_time,duration,body_length\n", "{}", ran.stderr);
+}
+
+#[test]
+fn a_quiet_run_says_nothing_but_errors() {
+    let server = Server::start();
+    let mut command = stoop("fetch -q");
+    command.env("CONCURRENCY", "no number");
+    let ran = run(command, server.url("/ok/1"));
+    assert_eq!((ran.code, ran.stderr.as_str(), ran.lines().len()), (Some(0), "", 1));
+    let ran = run(stoop("fetch -q -i /no/such/file"), "");
+    assert!(ran.code == Some(3) && ran.stderr.contains("/no/such/file"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_url_that_was_there_before_is_passed_over_if_asked() {
+    let server = Server::start();
+    let (first, second) = (server.url("/ok/1"), server.url("/ok/2"));
+    let list = format!("{first}\n{second}\n{first}\n{second}\n{first}\n");
+    let ran = run(stoop("fetch --dedupe"), list.as_str());
+    assert_eq!((ran.lines().len(), server.requests()), (2, 2), "{}", ran.stderr);
+    assert_eq!(run(stoop("fetch"), list.as_str()).lines().len(), 5);
+    // The limit counts what is fetched.
+    assert_eq!(run(stoop("fetch --dedupe -n 2"), list.as_str()).lines().len(), 2);
+}
