@@ -7,6 +7,7 @@ use crate::demo::{self, DemoArgs};
 use crate::failure::CommandFailure;
 use crate::fetch::{self, FetchArgs};
 use crate::get::{self, GetArgs};
+use crate::man::{self, ManArgs};
 use crate::report::{self, ReportArgs};
 use crate::serve::{self, ServeArgs};
 use crate::testbed::{self, TestbedArgs};
@@ -39,6 +40,7 @@ enum Subcommands {
     Serve(Box<ServeArgs>),
     Demo(DemoArgs),
     Testbed(TestbedArgs),
+    Man(ManArgs),
     /// Print completions for a shell: stoop completions bash > FILE
     Completions {
         #[arg(value_hint = ValueHint::Other)]
@@ -61,6 +63,7 @@ pub(crate) fn run() -> Result<(), CommandFailure> {
         Subcommands::Serve(args) => serve::serve(*args),
         Subcommands::Demo(args) => demo::demo(args),
         Subcommands::Testbed(args) => testbed::testbed(args),
+        Subcommands::Man(args) => man::man(&args, Cli::command()),
         Subcommands::Completions { shell } => completions(shell),
     }
 }

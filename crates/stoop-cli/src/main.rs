@@ -13,6 +13,7 @@ mod failure;
 mod fetch;
 mod get;
 mod hints;
+mod man;
 mod mask;
 mod proxies;
 mod report;

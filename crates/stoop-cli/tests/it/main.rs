@@ -18,6 +18,7 @@
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
 //! - `variables`: settings from the environment
+//! - `manual`: the pages of the manual
 //! - `mistyped`: arguments that are typed wrongly
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
 //! - `robots`: what robots.txt allows, and that it is asked for once
@@ -36,6 +37,7 @@ mod internet;
 mod json_jobs;
 mod lines;
 mod machine;
+mod manual;
 mod mistyped;
 mod options;
 mod output;
