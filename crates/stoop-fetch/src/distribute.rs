@@ -61,6 +61,8 @@ pub(crate) fn distribute(
             ControlFlow::Continue(())
         };
         let more = if stop.is_requested() { Ok(false) } else { source.read(&mut take) };
+        // What was compressed cannot be read to its end once the input has ended early.
+        let more = if stop.is_requested() { Ok(more.unwrap_or(false)) } else { more };
         match &more {
             Ok(true) => {}
             Ok(false) if !stop.is_requested() => source.finish(Extent::Whole, &mut take),

@@ -18,10 +18,10 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   stoop fetch https://example.com/ example.org
   stoop fetch -i urls.txt -c 500 -t 2 > answers.csv
-  zcat urls.gz | stoop fetch --format jsonl --summary json > answers.jsonl 2> summary.json
+  stoop fetch -i urls.gz --format jsonl -o answers.jsonl --summary json 2> summary.json
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
-Input: one URL a line. Blank lines and lines that start with # are skipped; 'host', 'host:port' and
+Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with # are skipped; 'host', 'host:port' and
 'host/path' mean https://, but a bare number is no host. Every other line that is read gets exactly
 one line of output, also if it is no URL. A signal or --duration ends the reading at once; lines
 that were read by then and are unfinished get 'cancelled', and so does a last line that was read in
@@ -123,7 +123,7 @@ pub(crate) struct FetchArgs {
     #[arg(value_name = "URL", conflicts_with = "input")]
     pub(super) urls: Vec<String>,
 
-    /// Read URLs from FILE, one a line ('-' is standard input)
+    /// Read URLs from FILE, one a line ('-' is standard input); gzip and zstd are decompressed
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
 

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io::{self, Cursor, IsTerminal, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
 use stoop_fetch::Stop;
-use stoop_fetch::source::StoppableInput;
+use stoop_fetch::source::{Decompressed, StoppableInput, is_compressed};
 use tokio::net::unix::pipe;
 use tokio::runtime::Builder;
 
@@ -44,7 +44,11 @@ impl OpenSource {
                 if about.is_dir() {
                     return Err(io::ErrorKind::IsADirectory.into());
                 }
-                let length = if about.is_file() { about.len() } else { 0 };
+                let mut begin = [0; 4];
+                // What is in it is longer, by how much is not known before it is read.
+                let is_known = about.is_file()
+                    && !file.read_at(&mut begin, 0).is_ok_and(|n| is_compressed(&begin[..n]));
+                let length = if is_known { about.len() } else { 0 };
                 (Self::File(file), length)
             }
             UrlSource::Text(text) => {
@@ -54,13 +58,13 @@ impl OpenSource {
         })
     }
 
-    /// The reader of its bytes, which is at its end once `stop` is requested.
+    /// The reader of its bytes, which decompresses them if need be, and is at its end once `stop` is requested.
     ///
     /// # Errors
     /// It cannot be read.
     pub(super) fn reader(self, stop: Stop) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::File(file) => Box::new(StoppableInput::new(file, stop)?),
+            Self::File(file) => Box::new(Decompressed::new(StoppableInput::new(file, stop)?)),
             Self::Text(text) => Box::new(text),
         })
     }

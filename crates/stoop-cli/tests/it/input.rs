@@ -97,3 +97,26 @@ fn input_that_cannot_be_read_is_exit_code_3() {
     let ran = command.output().expect("it runs");
     assert_eq!(ran.status.code(), Some(3), "{ran:?}");
 }
+
+#[test]
+fn a_compressed_list_is_read_from_a_file_and_from_standard_input() {
+    let server = Server::start();
+    let list = server.url("/ok/1\n").repeat(300);
+    let path = std::env::temp_dir().join(format!("stoop-fetch-{}-list", std::process::id()));
+    std::fs::write(&path, &list).expect("writable");
+    let gzip =
+        std::process::Command::new("gzip").arg("-c").arg(&path).output().expect("gzip runs").stdout;
+    assert!(gzip.len() < 300);
+    std::fs::write(&path, &gzip).expect("writable");
+    let from_file = run(stoop(&format!("fetch -i {}", path.display())), "");
+    let piped = run(stoop("fetch"), gzip.clone());
+    for ran in [from_file, piped] {
+        assert_eq!((ran.code, ran.lines().len()), (Some(0), 300), "{}", ran.stderr);
+    }
+    // What breaks off is told, after the lines that were there.
+    let ran = run(stoop("fetch"), &gzip[..gzip.len() - 9]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("cannot read standard input"), "{}", ran.stderr);
+    assert!(ran.lines().iter().all(|line| line.code == "200" || line.code == "invalid_url"));
+    std::fs::remove_file(&path).expect("it is there");
+}

@@ -74,6 +74,6 @@ mod tests {
         while source.read(&mut take).expect("readable") {}
         source.finish(Extent::Interrupted, &mut take);
         assert_eq!(urls, ["a", "b", "A", "a"]);
-        assert_eq!(source.position(), 14);
+        assert_eq!(source.position(), 13);
     }
 }

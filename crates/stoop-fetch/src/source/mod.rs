@@ -1,5 +1,6 @@
 //! Sources of jobs: what a run fetches.
 
+mod decompressed;
 mod distinct;
 mod json_jobs;
 mod lines;
@@ -8,6 +9,7 @@ mod stoppable;
 use std::io;
 use std::ops::ControlFlow;
 
+pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
