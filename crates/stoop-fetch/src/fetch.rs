@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use bytes::Bytes;
-use stoop::{ClientBuilder, Method, Misuse};
+use stoop::{ClientBuilder, Method, Misuse, Redirects};
 
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
@@ -107,14 +107,20 @@ impl Fetch {
         self
     }
 
-    /// Configures the client of each worker: proxies, redirects, cookies, retries, name servers and the like.
-    /// Its limits and time limits are the run's, whatever is set here.
+    /// Which redirects are followed: by default up to 10.
+    pub fn redirects(mut self, redirects: Redirects) -> Self {
+        self.settings.redirects = redirects;
+        self
+    }
+
+    /// Configures the client of each worker: proxies, cookies, retries, name servers and the like. Its limits, time
+    /// limits and redirects are the run's, whatever is set here.
     ///
     /// ```
-    /// use stoop::Redirects;
+    /// use stoop::Retries;
     /// use stoop_fetch::Fetch;
     ///
-    /// let fetch = Fetch::new().client(|client| client.redirects(Redirects::none()).user_agent("survey/1.0"));
+    /// let fetch = Fetch::new().client(|client| client.retries(Retries::up_to(2)).user_agent("survey/1.0"));
     /// # drop(fetch);
     /// ```
     pub fn client(
@@ -178,7 +184,7 @@ impl Fetch {
         }
         settings.template.request("http://localhost/", None).map_err(FetchError::Client)?;
         let fetchers = Fetchers::new(settings);
-        fetchers.for_worker(settings, false).map_err(FetchError::Client)?;
+        fetchers.for_worker(settings, false, None).map_err(FetchError::Client)?;
         Run::start(self.settings, fetchers, Box::new(source), format, writer)
             .map_err(FetchError::Start)
     }

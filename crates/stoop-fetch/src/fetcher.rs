@@ -1,15 +1,22 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use stoop::{Client, Error, ErrorKind, Fields, Request, Version, without_password};
+use stoop::{
+    Client, ClientLimits, Error, ErrorKind, Fields, RedirectAction, Redirects, Request, Response,
+    Version,
+};
+use url::Url;
 
 use crate::client_limits::limits;
+use crate::failures::{failed, is_of_host, masked_location};
 use crate::job::JobOptions;
 use crate::mask;
 use crate::record::{Details, Outcome, Phases, micros};
-use crate::robots::{Access, RobotsTxt};
-use crate::robots_answer::RobotsAnswer;
+use crate::robots::REDIRECTS_MAX;
+use crate::robots_client::RobotsClient;
+use crate::robots_known::KnownRobots;
 use crate::settings::Settings;
 use crate::summary::ResultCode;
 use crate::template::Template;
@@ -43,7 +50,7 @@ impl Fetchers {
         }
     }
 
-    /// The fetcher of one worker, which gathers details if `is_detailed`.
+    /// The fetcher of one worker, which gathers details if `is_detailed`, and follows redirects where `robots` allow it.
     ///
     /// # Errors
     /// The client's own.
@@ -51,13 +58,49 @@ impl Fetchers {
         &self,
         settings: &Settings,
         is_detailed: bool,
+        robots: Option<Arc<KnownRobots>>,
     ) -> Result<Fetcher, Error> {
+        let redirects = settings.redirects.clone();
+        let redirects = match &robots {
+            None => redirects,
+            Some(robots) => {
+                let (run, robots) = (redirects.clone(), Arc::clone(robots));
+                redirects.decided_by(move |attempt| match run.action(attempt) {
+                    RedirectAction::Follow => robots.redirect(attempt.to()),
+                    other => other,
+                })
+            }
+        };
+        let client = self.client(settings, limits(settings), redirects)?;
+        Ok(Fetcher { client, template: settings.template.clone(), is_detailed, robots })
+    }
+
+    /// The client that asks for robots.txt.
+    ///
+    /// # Errors
+    /// The client's own.
+    pub(crate) fn for_robots(&self, settings: &Settings) -> Result<RobotsClient, Error> {
+        let mut limits = limits(settings);
+        // No more is read than counts.
+        limits.wire.body_bytes_max = None;
+        limits.decoded_bytes_max = u64::MAX;
+        let redirects = Redirects::follow(REDIRECTS_MAX);
+        let client = self.client(settings, limits, redirects)?;
+        Ok(RobotsClient::new(client, settings.template.clone()))
+    }
+
+    fn client(
+        &self,
+        settings: &Settings,
+        limits: ClientLimits,
+        redirects: Redirects,
+    ) -> Result<Client, Error> {
         let client = Client::builder();
         let client = match &settings.configure {
             Some(configure) => configure(client),
             None => client,
         };
-        let client = client.limits(limits(settings));
+        let client = client.limits(limits).redirects(redirects);
         let client = match settings.setup_timeout {
             Some(limit) => client.setup_timeout(limit),
             None => client,
@@ -67,7 +110,7 @@ impl Fetchers {
             Some(tls) => client.tls(tls.clone()),
             None => client,
         };
-        Ok(Fetcher { client: client.build()?, template: settings.template.clone(), is_detailed })
+        client.build()
     }
 }
 
@@ -76,6 +119,7 @@ pub(crate) struct Fetcher {
     client: Client,
     template: Template,
     is_detailed: bool,
+    robots: Option<Arc<KnownRobots>>,
 }
 
 impl Fetcher {
@@ -96,37 +140,6 @@ impl Fetcher {
             Ok(outcome) => outcome,
             Err(error) => self.failed(&error),
         }
-    }
-
-    /// Asks for the robots.txt at `url`, within a deadline of its own.
-    ///
-    /// # Errors
-    /// The outcome of a job whose origin gives no response.
-    pub(crate) async fn robots(&self, url: &str, agent: &str) -> Result<RobotsAnswer, Outcome> {
-        let request = self.template.robots_request(url).map_err(|error| self.failed(&error))?;
-        let sent = self.client.send(request).await;
-        let mut response = sent.map_err(|error| self.failed(&error))?;
-        let status = response.status().as_u16();
-        let mut content = Vec::new();
-        // What is longer than is read of it counts up to there.
-        while response.status().is_success() && content.len() < RobotsTxt::BYTES_MAX {
-            match response.body_mut().chunk().await {
-                Ok(Some(piece)) => content.extend_from_slice(&piece),
-                Ok(None) => break,
-                Err(error) => {
-                    let why = format!("could not be read ({})", mask::text(&error.to_string()));
-                    return Ok(RobotsAnswer { access: Access::Unreachable, why: Some(why.into()) });
-                }
-            }
-        }
-        content.truncate(RobotsTxt::BYTES_MAX);
-        let access = match Access::from_response(status, &content, agent) {
-            Access::Rules(robots) => Access::Rules(robots.without_sitemaps()),
-            other => other,
-        };
-        let why =
-            (access == Access::Unreachable).then(|| format!("got the status {status}").into());
-        Ok(RobotsAnswer { access, why })
     }
 
     async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
@@ -173,62 +186,56 @@ impl Fetcher {
             code: ResultCode::Status(response.status().as_u16()),
             body_bytes,
             http2: response.version() == Version::HTTP_2,
-            retry_after: match response.status().as_u16() {
-                429 | 503 => response.retry_after(),
+            overloaded: match response.status().as_u16() {
+                429 | 503 if response.redirects() == 0 => Some(response.retry_after()),
                 _ => None,
             },
             is_host_silent: false,
+            unfollowed: self.robots.as_ref().and_then(|robots| unfollowed(&response, robots)),
             details: details.map(Box::new),
         })
     }
 
     fn failed(&self, error: &Error) -> Outcome {
-        let details = self.is_detailed.then(|| Details {
-            status: error.status().map(|status| status.as_u16()),
-            final_url: error.url().map(|url| mask::text(url).into_owned()),
-            redirects: error.url().map(|_| error.redirects()),
-            attempts: Some(error.attempts()).filter(|attempts| *attempts > 1),
-            location: error.location().map(masked_location),
-            error_phase: Some(error.phase().as_str()),
-            error: Some(mask::text(&error.to_string()).into_owned()),
-            remote_ip: error.remote_address().map(|address| address.ip()),
-            remote_port: error.remote_address().map(|address| address.port()),
-            phases: Phases::until_head(&error.timings()),
-            ..Details::default()
-        });
+        let kind = match (&self.robots, error.kind()) {
+            (Some(robots), ErrorKind::RedirectDenied) if is_denied(error, robots) => {
+                "robots_denied"
+            }
+            (_, kind) => kind.as_str(),
+        };
+        let outcome = failed(error, kind);
         Outcome {
             is_host_silent: error.redirects() == 0 && is_of_host(error.kind()),
-            details: details.map(Box::new),
-            ..Outcome::error(error.kind().as_str())
+            details: outcome.details.filter(|_| self.is_detailed),
+            ..outcome
         }
     }
 }
 
-/// Whether an error before a response says that the host gives none: not those of this machine, of a proxy, and of the
-/// request itself.
-fn is_of_host(kind: ErrorKind) -> bool {
-    let name = kind.as_str();
-    ["dns_", "connect_", "tls_"].iter().any(|begin| name.starts_with(begin))
-        || matches!(
-            kind,
-            ErrorKind::ClosedEarly
-                | ErrorKind::Reset
-                | ErrorKind::ReadTimeout
-                | ErrorKind::TotalTimeout
-                | ErrorKind::H1Parse
-                | ErrorKind::H2Protocol
-        )
+/// Where a Location leads from a URL.
+fn target(url: &str, location: &[u8]) -> Option<Url> {
+    Url::parse(url).ok()?.join(std::str::from_utf8(location).ok()?).ok()
+}
+
+/// Where a response leads that is a redirect to an origin that was not asked for robots.txt yet.
+fn unfollowed(response: &Response, robots: &KnownRobots) -> Option<Box<str>> {
+    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let location = response.field("location").filter(|_| is_redirect)?;
+    let to = target(response.url()?, location)?;
+    let stops = robots.redirect(to.as_str()) == RedirectAction::Stop;
+    stops.then(|| String::from(to).into())
+}
+
+/// Whether a redirect was denied because of robots.txt.
+fn is_denied(error: &Error, robots: &KnownRobots) -> bool {
+    let to = error.url().zip(error.location()).and_then(|(url, location)| target(url, location));
+    to.is_some_and(|to| matches!(robots.redirect(to.as_str()), RedirectAction::Deny(_)))
 }
 
 /// The X-Robots-Tag fields, as one.
 fn robots_tag(fields: &Fields) -> Option<String> {
     let values: Vec<_> = fields.all("x-robots-tag").map(String::from_utf8_lossy).collect();
     (!values.is_empty()).then(|| values.join(", "))
-}
-
-/// The Location field without passwords.
-fn masked_location(location: &[u8]) -> String {
-    mask::text(&without_password(&String::from_utf8_lossy(location))).into_owned()
 }
 
 /// The version as the field `http_version` has it.

@@ -134,13 +134,13 @@ impl JobOptions {
 
     /// Whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { id, metadata, method, fields, content, fault } = self;
-        id.is_none()
-            && metadata.is_none()
-            && method.is_none()
-            && fields.is_empty()
-            && content.is_none()
-            && fault.is_none()
+        self.id.is_none() && self.metadata.is_none() && self.has_run_request()
+    }
+
+    /// Whether the job has the request that the run makes of its URL.
+    pub(crate) fn has_run_request(&self) -> bool {
+        let Self { id: _, metadata: _, method, fields, content, fault } = self;
+        method.is_none() && fields.is_empty() && content.is_none() && fault.is_none()
     }
 
     fn held_bytes(&self) -> usize {

@@ -35,6 +35,7 @@
 mod client_limits;
 mod distribute;
 mod error;
+mod failures;
 mod fetch;
 mod fetcher;
 mod job;
@@ -43,8 +44,9 @@ mod output;
 mod permits;
 mod politeness;
 mod record;
-mod robots_answer;
+mod robots_client;
 mod robots_gate;
+mod robots_known;
 mod run;
 mod run_state;
 mod schedule;

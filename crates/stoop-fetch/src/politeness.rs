@@ -108,11 +108,16 @@ impl Politeness {
     /// Fetches only what robots.txt (RFC 9309) allows to `agent`, a [product token](crate::robots::is_product_token).
     /// By default none is asked for.
     ///
-    /// The file is fetched once for all jobs of an origin, before the first of them, with the User-Agent of the run,
-    /// and is used for a day; these requests have no records, and redirects are followed as the run's are. What the
-    /// file does not allow gets a record of the kind `robots_denied`, and so does all of an origin that answers 429 or
-    /// 5xx, which is asked again after five minutes. Where there is no response, the record has that error. A
-    /// Crawl-delay is an [`interval`](Self::interval), if that is shorter, of up to [`pause_max`](Self::pause_max).
+    /// The file is fetched once for all jobs of an origin, before the first of them, with the User-Agent of the run, and
+    /// is used for a day; these requests have no records, and up to five redirects to it are followed. What the file does
+    /// not allow gets a record of the kind `robots_denied`, and so does all of an origin that answers 429 or 5xx, which is
+    /// asked again after five minutes. Where there is no response, the record has that error, for 30 s without another
+    /// attempt. A Crawl-delay is an [`interval`](Self::interval), if that is shorter, of up to
+    /// [`pause_max`](Self::pause_max).
+    ///
+    /// A redirect is followed where the file of its origin allows that, and is otherwise a record of the kind
+    /// `robots_denied` too. The first redirect to an origin has its job begin again once the file was fetched; one of a
+    /// method that is not safe (RFC 9110 §9.2.1) is not followed, but told by its status.
     ///
     /// ```
     /// use stoop_fetch::{Fetch, Politeness};

@@ -76,10 +76,12 @@ pub struct Outcome {
     pub body_bytes: u64,
     /// Whether it is a response that came over HTTP/2.
     pub http2: bool,
-    /// How long the host asks not to be asked again (Retry-After), with a status of 429 or 503.
-    pub retry_after: Option<Duration>,
+    /// The pause that the host of the URL asks for by 429 or 503, if it says how long.
+    pub(crate) overloaded: Option<Option<Duration>>,
     /// The host of the URL gave no response.
     pub(crate) is_host_silent: bool,
+    /// Where a redirect leads that was not followed because its origin has to be asked for robots.txt first.
+    pub(crate) unfollowed: Option<Box<str>>,
     /// Everything else; gathered only for formats that need it.
     pub details: Option<Box<Details>>,
 }
@@ -182,8 +184,9 @@ impl Outcome {
             code,
             body_bytes: 0,
             http2: false,
-            retry_after: None,
+            overloaded: None,
             is_host_silent: false,
+            unfollowed: None,
             details: None,
         }
     }
@@ -206,5 +209,14 @@ impl Outcome {
     /// A job that the end of the run cut short: in the queue, or while it waited for a response.
     pub(crate) fn cancelled(phase: Phase) -> Self {
         Self::local_error("cancelled", phase, "the run ended first")
+    }
+
+    /// The memory that it holds, nearly.
+    pub(crate) fn held_bytes(&self) -> usize {
+        let texts = self.details.as_ref().map_or(0, |details| {
+            let texts = [&details.final_url, &details.error, &details.location];
+            size_of::<Details>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+        });
+        size_of::<Self>() + texts
     }
 }

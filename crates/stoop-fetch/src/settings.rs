@@ -4,7 +4,7 @@ use std::fmt::{self, Formatter};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use stoop::ClientBuilder;
+use stoop::{ClientBuilder, Redirects};
 
 use crate::politeness::Politeness;
 use crate::stop::Stop;
@@ -34,6 +34,7 @@ pub(crate) struct Settings {
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
     pub(crate) template: Template,
+    pub(crate) redirects: Redirects,
     pub(crate) configure: Option<Box<ConfigureClient>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<stoop::tls::ClientTls>,
@@ -52,6 +53,7 @@ impl Default for Settings {
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
             template: Template::default(),
+            redirects: Redirects::default(),
             configure: None,
             #[cfg(feature = "tls")]
             tls: None,

@@ -87,9 +87,10 @@ pub(crate) fn worker_of_key(key: &[u8], workers: usize) -> usize {
 
 /// The host and port of `line`, by a quick scan: without scheme, user information and default port.
 pub(crate) fn authority(line: &[u8]) -> &[u8] {
+    let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let rest = match line.windows(3).take(16).position(|w| w == b"://") {
-        Some(at) => &line[at + 3..],
-        None => line,
+        Some(at) if line[..at].iter().all(is_of_scheme) => &line[at + 3..],
+        _ => line,
     };
     let end = rest.iter().position(|b| b"/?#".contains(b)).unwrap_or(rest.len());
     let rest = &rest[..end];
@@ -188,6 +189,7 @@ mod tests {
             "EXAMPLE.com",
             "https://me@example.com/",
             "example.com/http://other.example/",
+            "example.com/x://other.example/",
         ] {
             assert_eq!(worker(line), worker("example.com"), "{line}");
         }

@@ -45,8 +45,8 @@ impl Template {
         }
     }
 
-    /// The request for a robots.txt file: with the User-Agent of the run, and no other field of its, which is meant
-    /// for what the run fetches.
+    /// The request for a robots.txt file: with the User-Agent of the run. Its other fields are meant for what the run
+    /// fetches, and stay behind.
     pub(crate) fn robots_request(&self, url: &str) -> Result<Request, Error> {
         let mut request = Request::get(url)?;
         for agent in self.fields.all("user-agent") {

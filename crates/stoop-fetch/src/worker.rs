@@ -30,6 +30,7 @@ use crate::format::RecordFormat;
 use crate::lane::{Lane, Refill};
 use crate::record::Outcome;
 use crate::robots_gate::RobotsGate;
+use crate::robots_known::KnownRobots;
 use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::slots::SlotTable;
@@ -46,18 +47,23 @@ pub(crate) fn work<F: RecordFormat>(
 ) -> io::Result<Summary> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let worker = runtime.block_on(async {
+        let agent =
+            run.settings.politeness.as_ref().and_then(|politeness| politeness.robots.as_deref());
+        let known = agent.map(|agent| Arc::new(KnownRobots::new(agent)));
+        let robots = match &known {
+            Some(known) => {
+                let client = run.fetchers.for_robots(&run.settings).map_err(io::Error::other)?;
+                Some(RobotsGate::new(Arc::clone(known), client))
+            }
+            None => None,
+        };
+        let is_detailed = format.needs_details();
+        let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, known);
         let worker = Rc::new(Worker {
             run: Arc::clone(run),
             index,
-            fetcher: run
-                .fetchers
-                .for_worker(&run.settings, format.needs_details())
-                .map_err(io::Error::other)?,
-            robots: run
-                .settings
-                .politeness
-                .as_ref()
-                .and_then(|politeness| politeness.robots.as_deref().map(RobotsGate::new)),
+            fetcher: fetcher.map_err(io::Error::other)?,
+            robots,
             schedule: RefCell::new(Schedule::new(run.settings.politeness.clone())),
             is_lane_ended: Cell::new(false),
             waits_for_permits: Cell::new(false),
@@ -148,6 +154,7 @@ impl<F: RecordFormat> Worker<F> {
         while !self.run.output.is_full() {
             let wanted = self.ready_lines();
             if wanted == 0 {
+                self.waits_for_permits.set(false);
                 self.decline_permits();
                 return;
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::output_args::OutputArgs;
+use super::output_args::{LineFormat, OutputArgs};
 use super::politeness::{PolitenessArgs, at_once};
 use super::retry::RetryArgs;
 use crate::data::DataArgs;
@@ -270,29 +270,6 @@ pub(crate) enum InputFormat {
     Lines,
     /// a JSON object: url, id, meta, method, headers, body
     Jsonl,
-}
-
-/// The format of an output line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LineFormat {
-    /// url,code,start_time,duration,body_length
-    Csv,
-    /// one JSON object a line, with more fields
-    Jsonl,
-    /// `[code] url: Nms`
-    #[value(help = "[code] url: Nms")]
-    Pretty,
-}
-
-/// The format of the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SummaryStyle {
-    /// a table, as text
-    Table,
-    /// one JSON object on one line
-    Json,
-    /// no summary
-    None,
 }
 
 /// A size limit. (Its own type, because clap gives `Option<Option<u64>>` another meaning.)

@@ -23,10 +23,16 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     if !cfg!(feature = "tls") && wants_tls {
         return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
     }
+    let redirects = match u16::try_from(plan.max_redirects) {
+        Ok(0) => Redirects::none(),
+        Ok(max) => Redirects::follow(max),
+        Err(_) => Redirects::follow(u16::MAX),
+    };
     let fetch = Fetch::new()
         .stop(stop)
         .concurrency(plan.concurrency)
         .politeness(plan.politeness.clone())
+        .redirects(redirects)
         .workers(plan.cores)
         .timeout(plan.timeout)
         .body_bytes_max(plan.max_body)
@@ -51,14 +57,8 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
 
 /// Configures the client of a worker as the plan says.
 fn configure(plan: &FetchPlan, client: ClientBuilder) -> ClientBuilder {
-    let redirects = match u16::try_from(plan.max_redirects) {
-        Ok(0) => Redirects::none(),
-        Ok(max) => Redirects::follow(max),
-        Err(_) => Redirects::follow(u16::MAX),
-    };
     let names = |name| plan.template.as_ref().is_some_and(|template| template.names(name));
     let client = client
-        .redirects(redirects)
         .versions(plan.versions)
         .allow_private(plan.allow_private)
         .decode_content(plan.decodes)

@@ -26,9 +26,9 @@ use std::io::{self, IsTerminal, stdin, stdout};
 use stoop_fetch::summary::Summary;
 
 pub(crate) use self::args::FetchArgs;
-use self::args::SummaryStyle;
 pub(crate) use self::environment::Environment;
 pub(crate) use self::output::RecordOutput;
+use self::output_args::SummaryStyle;
 pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
 pub(crate) use self::run::FinishedRun;
 use crate::failure::CommandFailure;

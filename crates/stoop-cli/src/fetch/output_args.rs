@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-
-use super::args::{LineFormat, SummaryStyle};
+use clap::{Args, ValueEnum};
 
 /// What is written, and where.
 #[derive(Args, Debug, Default)]
@@ -43,4 +41,27 @@ impl OutputArgs {
             false => self.summary.unwrap_or(SummaryStyle::Table),
         }
     }
+}
+
+/// The format of an output line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LineFormat {
+    /// url,code,start_time,duration,body_length
+    Csv,
+    /// one JSON object a line, with more fields
+    Jsonl,
+    /// `[code] url: Nms`
+    #[value(help = "[code] url: Nms")]
+    Pretty,
+}
+
+/// The format of the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SummaryStyle {
+    /// a table, as text
+    Table,
+    /// one JSON object on one line
+    Json,
+    /// no summary
+    None,
 }

@@ -12,10 +12,11 @@ use std::time::Duration;
 use stoop::{Proxies, Retries, Versions};
 use stoop_fetch::Politeness;
 
-use super::args::{self, FetchArgs, InputFormat, LineFormat, Size, SummaryStyle};
+use super::args::{self, FetchArgs, InputFormat, Size};
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
 use super::output::RecordOutput;
+use super::output_args::{LineFormat, SummaryStyle};
 use super::politeness::at_once;
 use super::template::Template;
 use crate::failure::CommandFailure;
@@ -136,8 +137,7 @@ impl FetchPlan {
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
-        let politeness = args.politeness.politeness(concurrency, &user_agent)?;
-        let concurrency = concurrency.unwrap_or(CONCURRENCY);
+        let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));
         let source = match args.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
             Some(path) => UrlSource::File(path),
@@ -150,6 +150,10 @@ impl FetchPlan {
         let is_cores_given = args.cores.is_some();
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
         let template = Template::new(args.request.as_deref(), &args.header, &args.data);
+        let template = template.map_err(|error| CommandFailure::Usage(error.to_string()))?;
+        let given_agent = template.as_ref().and_then(|template| template.value("user-agent"));
+        let politeness =
+            args.politeness.politeness(given_concurrency, given_agent.unwrap_or(&user_agent))?;
         let variable = |name: &str| environment.variable(name).filter(|_| !args.no_env);
         let (url, except) = (args.proxy.as_deref(), args.noproxy.as_deref());
         let proxies = proxies(url, except, variable, |_, proxy| Ok(proxy));
@@ -172,7 +176,7 @@ impl FetchPlan {
                 (chain, key)
             }),
             insecure: args.insecure,
-            template: template.map_err(|error| CommandFailure::Usage(error.to_string()))?,
+            template,
             decodes: args.compressed,
             cookies: args.cookie_jar.map(CookieFile::open).transpose()?,
             retries: args.retry.retries(),

@@ -12,9 +12,10 @@ use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
 
-use super::args::{InputFormat, LineFormat};
+use super::args::InputFormat;
 use super::describe::describe;
 use super::output::LineSink;
+use super::output_args::LineFormat;
 use super::plan::{FetchPlan, UrlSource};
 use super::pretty::Pretty;
 use super::progress::ProgressDisplay;

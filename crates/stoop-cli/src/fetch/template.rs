@@ -61,6 +61,14 @@ impl Template {
         Header::names(&self.headers, name)
     }
 
+    /// The value of a header that is sent by that name.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|header| match header {
+            Header::Sent(sent, value) if sent.eq_ignore_ascii_case(name) => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
     /// Gives every request of a run this method, these fields and this content.
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
         let fetch = fetch.method(self.method.clone()).content(self.content.clone());

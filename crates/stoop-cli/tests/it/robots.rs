@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::server::refusing;
 use crate::stoop::{run, stoop};
 
-/// A site that answers `/robots.txt` with a status and a file after a while, `/moved` with a redirect to it, and all
-/// else with 200.
+/// A site that answers `/robots.txt` with a status and a file after a while, `/to/PATH` with a redirect to a path,
+/// `/away/HOST/PATH` with one to another host, and all else with 200; or all with a redirect to another host.
 #[derive(Clone)]
 struct Site {
     address: SocketAddr,
@@ -64,8 +64,19 @@ fn serve(
         }
         seen.lock().expect("no panic").push((Instant::now(), path.clone(), agent));
         let response = match path.as_str() {
+            path if status == "moved" => {
+                format!("HTTP/1.1 301 X\r\nlocation: http://{file}{path}\r\ncontent-length: 0\r\n\r\n")
+            }
+            path if path.starts_with("/to/") => {
+                let to = &path[3..];
+                format!("HTTP/1.1 302 X\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n")
+            }
+            path if path.starts_with("/away/") => {
+                let to = &path[6..];
+                format!("HTTP/1.1 302 X\r\nlocation: http://{to}\r\ncontent-length: 0\r\n\r\n")
+            }
             "/robots.txt" => {
-                thread::sleep(Duration::from_millis(100));
+                thread::sleep(Duration::from_millis(400));
                 format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{file}", file.len())
             }
             "/tagged" => "HTTP/1.1 200 OK\r\nx-robots-tag: nofollow\r\nX-Robots-Tag: noindex\r\ncontent-length: 0\r\n\r\n".into(),
@@ -80,7 +91,14 @@ fn serve(
 /// The records of a run, by their paths.
 #[track_caller]
 fn records(options: &str, list: &str) -> BTreeMap<String, Value> {
-    let ran = run(stoop(&format!("fetch -f jsonl --robots {options}")), list);
+    records_of(&options.split_whitespace().collect::<Vec<_>>(), list)
+}
+
+#[track_caller]
+fn records_of(options: &[&str], list: &str) -> BTreeMap<String, Value> {
+    let mut command = stoop("fetch -f jsonl --robots");
+    command.args(options);
+    let ran = run(command, list);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let text = String::from_utf8(ran.stdout).expect("text");
     let records = text.lines().map(|line| {
@@ -122,7 +140,7 @@ fn many_askers_ask_once_for_each_origin_and_their_clocks_start_afterwards() {
     let list = sites[0].urls(&paths) + &sites[1].urls(&paths);
     let ran = run(stoop("fetch -f csv --robots -c 40 --summary none"), list);
     assert_eq!(ran.lines().len(), 100);
-    assert!(ran.lines().iter().all(|line| line.code == "200" && line.duration_ms < 100));
+    assert!(ran.lines().iter().all(|line| line.code == "200" && line.duration_ms < 400));
     for site in sites {
         let asked = site.paths();
         let files = asked.iter().filter(|path| *path == "/robots.txt").count();
@@ -151,22 +169,17 @@ fn a_site_that_cannot_say_what_it_allows_allows_nothing_and_one_that_is_gone_say
 }
 
 #[test]
-fn a_file_that_is_longer_than_bodies_may_be_is_not_read_in_part() {
-    let file = "User-agent: *\nAllow: /\n# and more\n";
+fn the_longest_body_that_is_read_is_no_limit_for_the_file() {
+    let file = "User-agent: *\nDisallow: /no\n# and more\n";
     let site = Site::start([127, 0, 0, 1], "200 OK", file);
-    let records = records("--max-body 10", &site.urls(&["/a"]));
-    let record = &records["a"];
-    assert_eq!(record["error_kind"], "robots_denied");
-    let why = record["error"].as_str().expect("a text");
-    assert!(
-        why.starts_with("its robots.txt could not be read (") && why.contains("body_too_large"),
-        "{why}"
-    );
+    let records = records("--max-body 10", &site.urls(&["/a", "/no"]));
+    assert_eq!(records["a"]["status"], 200, "{records:?}");
+    assert_eq!(records["no"]["error_kind"], "robots_denied", "{records:?}");
 }
 
 #[test]
 fn a_crawl_delay_is_the_interval_of_its_host() {
-    let site = Site::start([127, 0, 0, 1], "200 OK", "User-agent: *\nCrawl-delay: 0.2\n");
+    let site = Site::start([127, 0, 0, 1], "200 OK", "User-agent: *\nCrawl-delay: 0.5\n");
     let begun = Instant::now();
     let records = records("-c 8", &site.urls(&["/a", "/b", "/c", "/d"]));
     assert!(records.values().all(|record| record["status"] == 200));
@@ -175,7 +188,7 @@ fn a_crawl_delay_is_the_interval_of_its_host() {
     assert_eq!(seen[0].1, "/robots.txt");
     for pair in seen[1..].windows(2) {
         let gap = pair[1].0.duration_since(pair[0].0);
-        assert!(gap >= Duration::from_millis(170), "{gap:?}");
+        assert!(gap >= Duration::from_millis(400), "{gap:?}");
     }
 }
 
@@ -184,4 +197,54 @@ fn a_program_without_a_name_is_told_to_have_one() {
     let ran = run(stoop("fetch --robots -A 5.0 http://127.0.0.1:1/"), "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("--robots-agent"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_redirect_is_followed_only_to_what_the_file_there_allows() {
+    // Both listen before either file is asked for.
+    let denies = Site::start([127, 0, 5, 2], "200 OK", "User-agent: *\nDisallow: /no\n");
+    let far = denies.address;
+    let file = Box::leak(format!("User-agent: *\nDisallow: /here/no\n# {far}\n").into_boxed_str());
+    let site = Site::start([127, 0, 5, 1], "200 OK", file);
+    let list = site.urls(&["/to/here/yes", "/to/here/no"])
+        + &format!("http://{0}/away/{far}/no\nhttp://{0}/away/{far}/yes\n", site.address);
+    let records = records("--per-host 1", &list);
+    assert_eq!(records["to/here/yes"]["status"], 200, "{records:?}");
+    assert_eq!(records[&format!("away/{far}/yes")]["status"], 200, "{records:?}");
+    for denied in ["to/here/no".to_owned(), format!("away/{far}/no")] {
+        assert_eq!(records[&denied]["error_kind"], "robots_denied", "{denied}: {records:?}");
+    }
+    assert_eq!(denies.paths(), ["/robots.txt", "/yes"]);
+    assert!(!site.paths().iter().any(|path| path == "/here/no"), "{:?}", site.paths());
+    let files = site.paths().iter().filter(|path| *path == "/robots.txt").count();
+    assert_eq!(files, 1);
+}
+
+#[test]
+fn the_file_is_asked_for_by_the_name_in_a_header_and_behind_redirects_that_are_not_followed_otherwise()
+ {
+    let file = "User-agent: mybot\nDisallow: /\n";
+    let site = Site::start([127, 0, 0, 1], "200 OK", file);
+    let records = records_of(&["-H", "User-Agent: mybot/1.0"], &site.urls(&["/a"]));
+    assert_eq!(records["a"]["error_kind"], "robots_denied", "{records:?}");
+    // A site that moves all to another, as http does to https.
+    let moved =
+        Site::start([127, 0, 0, 1], "moved", Box::leak(site.address.to_string().into_boxed_str()));
+    let records = records_of(&["--max-redirects", "0", "-A", "mybot/1"], &moved.urls(&["/a"]));
+    assert_eq!(records["a"]["error_kind"], "robots_denied", "{records:?}");
+}
+
+#[test]
+fn a_site_that_gives_no_response_is_not_asked_for_each_url() {
+    let begun = Instant::now();
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let list: String =
+        (0..50).map(|n| format!("http://{}/{n}\n", silent.local_addr().expect("bound"))).collect();
+    let records = records("-t 0.5", &list);
+    assert_eq!(records.len(), 50);
+    let of = |kind: &str| records.values().filter(|record| record["error_kind"] == kind).count();
+    // As many as may fail in turn; the others are not tried.
+    assert_eq!([of("total_timeout"), of("host_suspended")], [20, 30]);
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }

@@ -11,8 +11,9 @@ const OK: Outcome = Outcome {
     code: ResultCode::Status(200),
     body_bytes: 1234,
     http2: false,
-    retry_after: None,
+    overloaded: None,
     is_host_silent: false,
+    unfollowed: None,
     details: None,
 };
 

@@ -9,7 +9,7 @@ use super::{RobotsTxt, is_robots_txt, pattern};
 pub const FRESH_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How many redirects are followed to a robots.txt file, one after the other (RFC 9309 §2.3.1.2).
-pub const REDIRECTS_MAX: usize = 5;
+pub const REDIRECTS_MAX: u16 = 5;
 
 /// What a site allows, by what came of asking it for its robots.txt.
 ///

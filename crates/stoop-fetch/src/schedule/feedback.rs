@@ -21,11 +21,11 @@ pub(crate) enum Feedback {
 impl Feedback {
     /// What an outcome says.
     pub(crate) fn of(outcome: &Outcome) -> Self {
-        match outcome.code {
-            ResultCode::Status(429 | 503) => Self::Overloaded(outcome.retry_after),
-            ResultCode::Status(_) => Self::Answered,
-            ResultCode::Error(_) if outcome.is_host_silent => Self::Failed,
-            ResultCode::Error(_) => Self::None,
+        match (outcome.code, outcome.overloaded) {
+            (ResultCode::Status(_), Some(pause)) => Self::Overloaded(pause),
+            (ResultCode::Status(_), None) => Self::Answered,
+            (ResultCode::Error(_), _) if outcome.is_host_silent => Self::Failed,
+            (ResultCode::Error(_), _) => Self::None,
         }
     }
 }

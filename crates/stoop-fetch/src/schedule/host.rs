@@ -9,8 +9,8 @@ use crate::politeness::Politeness;
 /// The first pause of a host that asks for less without saying for how long. Each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 
-/// How long it is remembered that a host asked for less, while it has no jobs.
-const OVERLOAD_MEMORY: Duration = Duration::from_secs(60);
+/// How long it is remembered that a host asked for less, or did not answer, while it has no jobs.
+const TROUBLE_MEMORY: Duration = Duration::from_secs(60);
 
 /// How long a host is left alone at first, and at most, that does not answer.
 const SUSPENSION: Duration = Duration::from_secs(30);
@@ -45,6 +45,10 @@ pub(super) struct Host {
     is_known: bool,
     /// What its robots.txt says.
     crawl_delay: Duration,
+    /// When a job was sent last, if robots.txt counts.
+    sent_at: Option<Instant>,
+    /// When a job came to nothing last.
+    failed_at: Option<Instant>,
 }
 
 impl Host {
@@ -64,6 +68,8 @@ impl Host {
             suspended_until: None,
             is_known: politeness.robots.is_none(),
             crawl_delay: Duration::ZERO,
+            sent_at: None,
+            failed_at: None,
         }
     }
 
@@ -95,16 +101,25 @@ impl Host {
         self.next_start = self.next_start.max(now + politeness.interval.max(self.crawl_delay));
     }
 
-    /// Takes note of what its robots.txt says. The job that asked is sent now.
+    /// Takes note of what its robots.txt says, to a job that is sent now, or that gives its turn back. The origins of a
+    /// host may say different things: the longest delay holds.
     pub(super) fn learned(
         &mut self,
         politeness: &Politeness,
         crawl_delay: Option<Duration>,
+        is_sent: bool,
         now: Instant,
     ) {
         self.is_known = true;
-        self.crawl_delay = crawl_delay.unwrap_or_default().min(politeness.pause_max);
-        self.next_start = self.next_start.max(now + self.crawl_delay);
+        let crawl_delay = crawl_delay.unwrap_or_default().min(politeness.pause_max);
+        self.crawl_delay = self.crawl_delay.max(crawl_delay);
+        let delay = politeness.interval.max(self.crawl_delay);
+        if is_sent {
+            self.sent_at = Some(now);
+            self.next_start = self.next_start.max(now + delay);
+        } else if self.pauses == 0 {
+            self.next_start = self.sent_at.map_or(now, |at| at + delay);
+        }
     }
 
     /// Takes note that a job has finished that was started at `start`.
@@ -139,7 +154,8 @@ impl Host {
             }
         }
         if matches!(feedback, Feedback::Answered | Feedback::Overloaded(_)) {
-            (self.failures, self.suspensions, self.suspended_until) = (0, 0, None);
+            (self.failures, self.suspensions) = (0, 0);
+            (self.suspended_until, self.failed_at) = (None, None);
         }
         self.in_flight -= 1;
     }
@@ -147,6 +163,7 @@ impl Host {
     /// Takes note that a job came to nothing that was started at `start`.
     fn failed(&mut self, politeness: &Politeness, start: Instant, now: Instant) {
         self.failures = self.failures.saturating_add(1);
+        self.failed_at = Some(now);
         let is_reached = politeness.failures_max > 0 && self.failures >= politeness.failures_max;
         // What was started before a suspension says nothing new.
         if is_reached && self.suspended_until.is_none_or(|until| start >= until) {
@@ -156,10 +173,10 @@ impl Host {
         }
     }
 
-    /// Until when it is remembered without jobs.
-    pub(super) fn remembered_until(&self) -> Instant {
-        let overloaded = self.overloaded_at.map(|at| at + OVERLOAD_MEMORY);
-        let suspended = self.suspended_until.map(|until| until + OVERLOAD_MEMORY);
-        overloaded.into_iter().chain(suspended).fold(self.next_start, Instant::max)
+    /// Until when it is remembered without jobs; where there are very many, for as long only as it may start none.
+    pub(super) fn remembered_until(&self, is_crowded: bool) -> Instant {
+        let troubles = [self.overloaded_at, self.failed_at, self.suspended_until];
+        let troubles = troubles.into_iter().flatten().filter(|_| !is_crowded);
+        troubles.map(|at| at + TROUBLE_MEMORY).fold(self.next_start, Instant::max)
     }
 }

@@ -90,6 +90,7 @@ mod tests {
                     "http:\\\\example.com\\",
                     "http:example.com",
                     "http://ex%61mple.com/",
+                    "example.com/s://b.example/x",
                 ][..],
                 "example.com",
             ),

@@ -75,10 +75,10 @@ impl Schedule {
         }
     }
 
-    /// A job of `host` knows what robots.txt says, and is sent now.
-    pub(crate) fn learned(&mut self, host: HostId, crawl_delay: Option<Duration>) {
+    /// A job of `host` knows what robots.txt says, and is sent now if `is_sent`.
+    pub(crate) fn learned(&mut self, host: HostId, crawl_delay: Option<Duration>, is_sent: bool) {
         if let Some(polite) = &mut self.polite {
-            polite.learned(host, crawl_delay, Instant::now());
+            polite.learned(host, crawl_delay, is_sent, Instant::now());
         }
     }
 

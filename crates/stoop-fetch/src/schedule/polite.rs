@@ -17,6 +17,9 @@ use crate::politeness::Politeness;
 const HELD_MAX: usize = 65_536;
 const HELD_BYTES_MAX: usize = 16 << 20;
 
+/// How many hosts are known before those without jobs are forgotten at once.
+const REMEMBERED_MAX: usize = 20_000;
+
 /// The jobs of a worker by their hosts.
 pub(super) struct PoliteQueue {
     politeness: Politeness,
@@ -92,7 +95,7 @@ impl PoliteQueue {
         {
             self.timed.pop();
             let host = &mut self.hosts[id.index()];
-            // Another entry of its may be due before.
+            // The host may have another entry, which is due earlier or later.
             if host.timed_at == Some(due) {
                 host.timed_at = None;
                 self.settle(id, now);
@@ -160,9 +163,15 @@ impl PoliteQueue {
         (self.by_key.len(), self.hosts.len())
     }
 
-    /// A job of `id` knows what robots.txt says, and is sent now.
-    pub(super) fn learned(&mut self, id: HostId, crawl_delay: Option<Duration>, now: Instant) {
-        self.hosts[id.index()].learned(&self.politeness, crawl_delay, now);
+    /// A job of `id` knows what robots.txt says, and is sent now if `is_sent`.
+    pub(super) fn learned(
+        &mut self,
+        id: HostId,
+        crawl_delay: Option<Duration>,
+        is_sent: bool,
+        now: Instant,
+    ) {
+        self.hosts[id.index()].learned(&self.politeness, crawl_delay, is_sent, now);
         self.settle_anew(id, now);
     }
 
@@ -220,13 +229,14 @@ impl PoliteQueue {
 
     /// Puts a host where it belongs, or forgets it.
     fn settle(&mut self, id: HostId, now: Instant) {
+        let is_crowded = self.by_key.len() > REMEMBERED_MAX;
         let host = &mut self.hosts[id.index()];
         if host.is_ready {
             return;
         }
         let due = match (host.queue.is_empty(), host.in_flight) {
             (false, _) => host.next_start(now),
-            (true, 0) => Some(host.remembered_until()),
+            (true, 0) => Some(host.remembered_until(is_crowded)),
             (true, _) => None,
         };
         let Some(due) = due else { return };

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use super::{Extent, Job, JobSource, Take};
 
 /// The jobs of another source without those whose URL was there before, byte for byte. What is passed over has no
-/// record.
+/// record. Jobs with a method, fields or content of their own are all reported.
 ///
 /// It remembers 16 bytes of each different URL, a hash under random keys: two URLs are taken for one with a probability
 /// of n²/2¹²⁹ for n of them.
@@ -43,7 +43,7 @@ impl<S: JobSource> JobSource for Distinct<S> {
     }
 }
 
-/// Calls `take` unless the URL was seen. One that is not whole is none that was.
+/// Calls `take` unless the URL was seen. One that is not whole, or has another request than the run's, was not.
 fn if_new(
     job: Job<'_>,
     seen: &mut HashSet<u128>,
@@ -51,7 +51,8 @@ fn if_new(
     take: &mut Take<'_>,
 ) -> ControlFlow<()> {
     let hash = u128::from(first.hash_one(job.url)) << 64 | u128::from(second.hash_one(job.url));
-    let is_job = job.extent == Extent::Whole && !job.url.is_empty();
+    let is_like_others = job.options.as_ref().is_none_or(|options| options.has_run_request());
+    let is_job = job.extent == Extent::Whole && is_like_others;
     if is_job && !seen.insert(hash) {
         return ControlFlow::Continue(());
     }

@@ -105,7 +105,7 @@ fn hand_on(line: &Job<'_>, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<(
         Err(error) => {
             // What can be told of it all the same, so that it is found again.
             let told: Identity = serde_json::from_slice(line.url).unwrap_or_default();
-            let options = JobOptions::new().invalid(invalid(&without_value(&error.to_string())));
+            let options = JobOptions::new().invalid(invalid(&described(&error)));
             let options = match told.id {
                 Some(id) => options.id(id.into_text()),
                 None => options,
@@ -115,12 +115,15 @@ fn hand_on(line: &Job<'_>, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<(
     }
 }
 
-/// An error of serde's without the text that it quotes from the line.
-fn without_value(error: &str) -> String {
-    match (error.find("string \""), error.rfind("\", expected")) {
-        (Some(start), Some(end)) => format!("{}string{}", &error[..start], &error[end + 1..]),
-        _ => error.to_owned(),
+/// What is wrong with a line, without what it has: names, which are not secret, and where they stand.
+fn described(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let is_of_names = ["missing field", "unknown field", "duplicate field"];
+    if !error.is_data() || is_of_names.iter().any(|begin| text.starts_with(begin)) {
+        return text;
     }
+    let (line, column) = (error.line(), error.column());
+    format!("a value of another type than its name has at line {line} column {column}")
 }
 
 /// A line.
@@ -189,7 +192,7 @@ impl JsonJob {
         };
         if let Some(name) = self.method {
             let method = Method::from_bytes(name.as_bytes());
-            options = options.method(method.map_err(|_| format!("`method`: {name:?} is none"))?);
+            options = options.method(method.map_err(|_| "`method` is none of HTTP")?);
         } else if content.is_some() {
             options = options.method(Method::POST);
         }

@@ -11,6 +11,9 @@ use super::{Extent, Job, JobSource, Take};
 /// bytes, and the rest is skipped, so that one endless line costs no memory.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
+/// How much is read at once: so many short lines are as many jobs, which are held until there is room for them.
+const READ_BYTES_MAX: usize = 64 << 10;
+
 /// URLs one a line: trimmed, without blank lines and those that start with `#`. A byte order mark before the
 /// first is skipped.
 ///
@@ -37,7 +40,7 @@ impl<R: Read> Lines<R> {
         Self::with_line_bytes_max(source, LINE_BYTES_MAX)
     }
 
-    /// The same, in pieces of up to `max` bytes, which is also the length of the longest line.
+    /// The same, where the longest line has `max` bytes.
     pub(super) fn with_line_bytes_max(source: R, max: usize) -> Self {
         Self {
             source,
@@ -82,7 +85,8 @@ impl<R: Read> Lines<R> {
 impl<R: Read + Send> JobSource for Lines<R> {
     /// Reads once, and reports the lines that are now complete.
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
-        let read = self.source.read(&mut self.buffer[self.filled..])?;
+        let end = self.buffer.len().min(self.filled + READ_BYTES_MAX);
+        let read = self.source.read(&mut self.buffer[self.filled..end])?;
         if read == 0 {
             return Ok(false);
         }

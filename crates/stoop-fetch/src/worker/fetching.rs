@@ -10,23 +10,55 @@ use crate::robots_gate::{Permission, RobotsGate};
 use crate::schedule::Started;
 use crate::target::target;
 
+/// How many origins are asked for robots.txt on the way of one job: as many as redirects are followed by default.
+const ORIGINS_MAX: usize = 10;
+
 impl<F: RecordFormat> Worker<F> {
     /// Fetches the job of slot `index`, if it has a request that is allowed.
     pub(super) async fn fetch(&self, index: usize) -> Outcome {
-        let request = {
-            let slots = self.slots.borrow();
-            self.request_of(&slots.slot(index).job)
-        };
-        let request = match request {
+        let request = match self.request_of_slot(index) {
             Ok(request) => request,
             Err(outcome) => return outcome,
         };
-        if let (Some(robots), Ok(request)) = (&self.robots, &request)
-            && let Some(refused) = self.ask_robots(robots, index, request.url()).await
-        {
-            return refused;
+        match (&self.robots, &request) {
+            (Some(robots), Ok(first)) => {
+                if let Some(refused) = self.ask_robots(robots, index, first.url()).await {
+                    return refused;
+                }
+                self.fetch_allowed(robots, index, request).await
+            }
+            _ => self.fetcher.fetch(request).await,
         }
-        self.fetcher.fetch(request).await
+    }
+
+    /// Fetches a job whose URL is allowed. Where a redirect leads to an origin that was not asked for robots.txt yet, the
+    /// job begins again once it was: what it says decides then whether the redirect is followed.
+    async fn fetch_allowed(
+        &self,
+        robots: &RobotsGate,
+        index: usize,
+        request: Result<Request, Error>,
+    ) -> Outcome {
+        let may_repeat = request.as_ref().is_ok_and(|request| request.method().is_safe());
+        let mut outcome = self.fetcher.fetch(request).await;
+        for _ in 0..ORIGINS_MAX {
+            let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
+            if let Permission::Denied { outcome, .. } | Permission::Unknown(outcome) =
+                robots.ask(&to).await
+            {
+                return Outcome { is_host_silent: false, ..outcome };
+            }
+            self.slots.borrow_mut().restart(index);
+            match self.request_of_slot(index) {
+                Ok(request) => outcome = self.fetcher.fetch(request).await,
+                Err(outcome) => return outcome,
+            }
+        }
+        outcome
+    }
+
+    fn request_of_slot(&self, index: usize) -> Result<Result<Request, Error>, Outcome> {
+        self.request_of(&self.slots.borrow().slot(index).job)
     }
 
     /// The request of a job, or the outcome of one that has none.
@@ -60,15 +92,14 @@ impl<F: RecordFormat> Worker<F> {
         index: usize,
         url: Option<&str>,
     ) -> Option<Outcome> {
-        let (crawl_delay, refused) = match robots.ask(&self.fetcher, url?).await {
+        let (crawl_delay, refused) = match robots.ask(url?).await {
             Permission::Granted { crawl_delay } => (crawl_delay, None),
             Permission::Denied { crawl_delay, outcome } => (crawl_delay, Some(outcome)),
             Permission::Unknown(outcome) => return Some(outcome),
         };
         let mut slots = self.slots.borrow_mut();
-        let slot = slots.slot(index);
-        if let Some(host) = slot.job.host {
-            self.schedule.borrow_mut().learned(host, crawl_delay);
+        if let Some(host) = slots.slot(index).job.host {
+            self.schedule.borrow_mut().learned(host, crawl_delay, refused.is_none());
             self.wake_for_turns();
         }
         slots.restart(index);

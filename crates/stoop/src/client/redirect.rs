@@ -118,8 +118,8 @@ impl Redirects {
         self
     }
 
-    /// What becomes of a redirect.
-    pub(crate) fn action(&self, attempt: &RedirectAttempt<'_>) -> RedirectAction {
+    /// What becomes of a redirect by this policy, for another one that asks it first.
+    pub fn action(&self, attempt: &RedirectAttempt<'_>) -> RedirectAction {
         self.decide.as_ref().map_or(RedirectAction::Follow, |decide| decide(attempt))
     }
 }

@@ -226,8 +226,10 @@ impl RetryBudget {
         let _ = self.0.fetch_update(Relaxed, Relaxed, earned);
     }
 
-    pub(super) fn spend(&self) -> bool {
-        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(RETRY)).is_ok()
+    /// Spends a retry, if requests that earn `share` each leave one. A whole one is no bound.
+    pub(super) fn spend(&self, share: u64) -> bool {
+        share >= RETRY
+            || self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(RETRY)).is_ok()
     }
 }
 

@@ -42,7 +42,9 @@ pub(super) async fn send(
         let Some(next) = again else { return outcome };
         let Some(wait) = retries.wait(&sent, &outcome, attempt) else { return outcome };
         let at = after(now(), wait);
-        if deadline.is_some_and(|deadline| at >= deadline) || !shared.retry_budget.spend() {
+        if deadline.is_some_and(|deadline| at >= deadline)
+            || !shared.retry_budget.spend(retries.share)
+        {
             return outcome;
         }
         observer.tell(&ClientEvent::Retrying {

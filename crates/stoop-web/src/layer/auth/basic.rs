@@ -100,8 +100,8 @@ impl BasicAuth {
     /// are being checked already (of IPv6, of a network of 64 bits): the client's that
     /// [`TrustedProxies`](crate::TrustedProxies) around it have told, or the connection's. An address that has sent wrong
     /// ones within the last minute, and no right ones since, has one check at a time. The first check of an address that has
-    /// not comes before all others, and takes the place of one of them where the pool is full: addresses that guess,
-    /// however many there are, keep none out that has not guessed.
+    /// not comes before all others, and takes the place of one of them where the pool is full: addresses that have guessed
+    /// keep none out that has not. Only as many addresses as the pool has places, each with its first guess, can.
     ///
     /// For a name that is unknown, have it take as long as for one that is known, or the time tells which names there are.
     ///

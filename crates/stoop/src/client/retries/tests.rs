@@ -21,13 +21,15 @@ fn a_budget_bounds_retries_to_a_share_of_the_requests() {
     let spent = |requests: u32| {
         (0..requests).filter(|_| {
             budget.earn(RETRY / 5);
-            budget.spend()
+            budget.spend(RETRY / 5)
         })
     };
     // The first ten, and one for each five requests.
     assert_eq!(spent(1_000).count(), 210);
     (0..100_000).for_each(|_| budget.earn(RETRY));
-    assert_eq!((0..1_000).filter(|_| budget.spend()).count(), 100, "what is saved is bounded");
+    let saved = (0..1_000).filter(|_| budget.spend(RETRY / 5)).count();
+    assert_eq!(saved, 100, "what is saved is bounded");
+    assert!((0..1_000).all(|_| budget.spend(RETRY)), "a whole retry for each request is no bound");
 }
 
 fn sent(method: &Method) -> SentRequest {

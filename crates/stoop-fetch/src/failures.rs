@@ -1,0 +1,45 @@
+//! From an error of the client to the outcome of a job.
+
+use stoop::{Error, ErrorKind, without_password};
+
+use crate::mask;
+use crate::record::{Details, Outcome, Phases};
+
+/// The outcome of an error, with its details.
+pub(crate) fn failed(error: &Error, kind: &'static str) -> Outcome {
+    let details = Details {
+        status: error.status().map(|status| status.as_u16()),
+        final_url: error.url().map(|url| mask::text(url).into_owned()),
+        redirects: error.url().map(|_| error.redirects()),
+        attempts: Some(error.attempts()).filter(|attempts| *attempts > 1),
+        location: error.location().map(masked_location),
+        error_phase: Some(error.phase().as_str()),
+        error: Some(mask::text(&error.to_string()).into_owned()),
+        remote_ip: error.remote_address().map(|address| address.ip()),
+        remote_port: error.remote_address().map(|address| address.port()),
+        phases: Phases::until_head(&error.timings()),
+        ..Details::default()
+    };
+    Outcome { details: Some(Box::new(details)), ..Outcome::error(kind) }
+}
+
+/// Whether an error before a response says that the host gives none: not those of this machine, of a proxy, and of the
+/// request itself.
+pub(crate) fn is_of_host(kind: ErrorKind) -> bool {
+    let name = kind.as_str();
+    ["dns_", "connect_", "tls_"].iter().any(|begin| name.starts_with(begin))
+        || matches!(
+            kind,
+            ErrorKind::ClosedEarly
+                | ErrorKind::Reset
+                | ErrorKind::ReadTimeout
+                | ErrorKind::TotalTimeout
+                | ErrorKind::H1Parse
+                | ErrorKind::H2Protocol
+        )
+}
+
+/// The Location field without passwords.
+pub(crate) fn masked_location(location: &[u8]) -> String {
+    mask::text(&without_password(&String::from_utf8_lossy(location))).into_owned()
+}

@@ -1,0 +1,69 @@
+//! Fetches robots.txt files, with a client of their own: the limits and redirects of the run's are meant for what it
+//! fetches.
+
+use stoop::{Client, Error, ErrorKind};
+
+use crate::failures::{failed, is_of_host};
+use crate::mask;
+use crate::record::Outcome;
+use crate::robots::{Access, RobotsTxt};
+use crate::robots_known::RobotsAnswer;
+use crate::template::Template;
+
+/// What is read of a file: what counts of it, a byte order mark, and a byte more, which tells that the last line is cut.
+const READ_BYTES: usize = RobotsTxt::BYTES_MAX + 4;
+
+/// The client that asks for robots.txt.
+pub(crate) struct RobotsClient {
+    client: Client,
+    template: Template,
+}
+
+impl RobotsClient {
+    pub(crate) fn new(client: Client, template: Template) -> Self {
+        Self { client, template }
+    }
+
+    /// Asks an origin for the file, within a deadline of its own.
+    pub(crate) async fn ask(&self, origin: &str, agent: &str) -> RobotsAnswer {
+        match self.try_ask(&format!("{origin}/robots.txt"), agent).await {
+            Ok(answer) => answer,
+            // RFC 9309 §2.3.1.2: as if there were no file.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::RedirectLimit | ErrorKind::RedirectDenied) =>
+            {
+                RobotsAnswer::Says { access: Access::Unavailable, why: None }
+            }
+            Err(error) => {
+                let is_host_silent = is_of_host(error.kind());
+                let outcome = failed(&error, error.kind().as_str());
+                RobotsAnswer::Silent(Box::new(Outcome { is_host_silent, ..outcome }))
+            }
+        }
+    }
+
+    async fn try_ask(&self, url: &str, agent: &str) -> Result<RobotsAnswer, Error> {
+        let mut response = self.client.send(self.template.robots_request(url)?).await?;
+        let status = response.status().as_u16();
+        let mut content = Vec::new();
+        while response.status().is_success() && content.len() < READ_BYTES {
+            match response.body_mut().chunk().await {
+                Ok(Some(piece)) => content.extend_from_slice(&piece),
+                Ok(None) => break,
+                Err(error) => {
+                    let why = format!("could not be read ({})", mask::text(&error.to_string()));
+                    let access = Access::Unreachable;
+                    return Ok(RobotsAnswer::Says { access, why: Some(why.into()) });
+                }
+            }
+        }
+        content.truncate(READ_BYTES);
+        let access = match Access::from_response(status, &content, agent) {
+            Access::Rules(robots) => Access::Rules(robots.without_sitemaps()),
+            other => other,
+        };
+        let is_unknown = access == Access::Unreachable;
+        let why = is_unknown.then(|| format!("got the status {status}").into());
+        Ok(RobotsAnswer::Says { access, why })
+    }
+}
