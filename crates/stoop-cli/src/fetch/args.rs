@@ -21,29 +21,30 @@ Examples:
   stoop fetch -i urls.gz --format jsonl -o answers.jsonl --summary json 2> summary.json
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
-Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with # are skipped; 'host', 'host:port' and
-'host/path' mean https://, but a bare number is no host. Every other line that is read gets exactly
-one line of output, also if it is no URL. A signal or --duration ends the reading at once; lines
-that were read by then and are unfinished get 'cancelled', and so does a last line that was read in
-part. If reading fails within a line, the part of it that was read gets invalid_url: the rest may
-be missing.
+Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
+# are skipped; 'host', 'host:port' and 'host/path' mean https://, but a bare number is no host.
+Every other line that is read gets exactly one line of output, also if it is no URL. A signal or
+--duration ends the reading at once; lines that were read by then and are unfinished get
+'cancelled', and so does a last line that was read in part. If reading fails within a line, the part
+of it that was read gets invalid_url: the rest may be missing.
 
-With --input-format jsonl a line is a JSON object: url; id, a text or number, and meta, any value, which
-the fields of jsonl have too; method; headers, an object of texts or lists of texts; and as content
-body, a text, or body_base64, or json, any value, sent as application/json. A line that is none, or
-longer than 4 MiB, gets invalid_job and no request.
+With --input-format jsonl a line is a JSON object: url; id, a text or number, and meta, any value,
+which the fields of jsonl have too; method; headers, an object of texts or lists of texts; and as
+content body, a text, or body_base64, or json, any value, sent as application/json. A line that is
+none, or longer than 4 MiB, gets invalid_job and no request.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share one connection, or as few as the server's limit of streams allows.
 
 Politeness: of one host, whatever its ports, at most 8 URLs are in flight at once, and the others of
-the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its Retry-After
-says, at most 60 s, or for 1 s, 2 s, 4 s and so on, and then given half as many at once, and one
-more with each round of other answers. A host that does not answer 20 times in turn is left alone
-for 30 s and more, with host_suspended for its URLs, until one is answered again. Time that a URL waits for its host is not part of its
-duration. --concurrency, if it is given, lifts all of that, unless one of the options of politeness
-is given too. Each core holds up to 65,536 URLs that wait, and reads no further then: shuffle a
-list that is sorted by hosts. Where a redirect leads is not counted.
+the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its
+Retry-After says, at most 60 s, or for 1 s, 2 s, 4 s and so on, and then given half as many at once,
+and one more with each round of other answers. A host that does not answer 20 times in turn is left
+alone for 30 s and more, with host_suspended for its URLs, until one is answered again. Time that a
+URL waits for its host is not part of its duration. --concurrency, if it is given, lifts all of
+that, unless one of the options of politeness is given too. Each core holds up to 65,536 URLs that
+wait, and reads no further then: shuffle a list that is sorted by hosts. Where a redirect leads is
+not counted.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
@@ -61,25 +62,27 @@ Columns (csv), in order of completion:
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
   body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
 
-Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method, start_time and ok (2xx);
-duration_us; status, final_url, redirects (followed before it), attempts, if more than one, http_version, x_robots_tag, content_type and
-body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed; error_kind, error_phase
-(request, queue, dns, connect, tls, send, wait, receive, redirect) and error, as text, of an error,
-with final_url and redirects of the request that failed, and the known fields of its answer, as for
-a body that is too large or breaks off, or a redirect that is not allowed; remote_ip and
-remote_port, of the last request if there were redirects; t_queue_us, t_dns_us, t_connect_us,
-t_tls_us and t_wait_us (to the head of the answer), sums if there were redirects, and t_recv_us (the
-last body), of the phases that took place: a reused connection has no t_connect_us. Unknown fields
-are left out.
-A URL that was unfinished when the run ended has the phase queue if it had not started, else wait.
-url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url has
-U+FFFD for bytes that are no text, and can be the same for different lines.
+Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method,
+start_time and ok (2xx); duration_us; status, final_url, redirects (followed before it), attempts,
+if more than one, http_version, x_robots_tag, content_type and body_bytes of an answer, and
+wire_bytes, which they were before they were decoded; location of a redirect that was not followed;
+error_kind, error_phase (request, queue, dns, connect, tls, send, wait, receive, redirect) and
+error, as text, of an error, with final_url and redirects of the request that failed, and the known
+fields of its answer, as for a body that is too large or breaks off, or a redirect that is not
+allowed; remote_ip and remote_port, of the last request if there were redirects; t_queue_us,
+t_dns_us, t_connect_us, t_tls_us and t_wait_us (to the head of the answer), sums if there were
+redirects, and t_recv_us (the last body), of the phases that took place: a reused connection has no
+t_connect_us. Unknown fields are left out. A URL that was unfinished when the run ended has the
+phase queue if it had not started, else wait. url_bytes is the line where it is not UTF-8, with %
+and all but printable ASCII as %XX: url has U+FFFD for bytes that are no text, and can be the same
+for different lines.
 
 Kinds of error, a closed list:
-  invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused connect_timeout
-  connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports too_many_files tls_handshake tls_cert_expired
-  tls_cert_name tls_cert_untrusted h1_parse h2_protocol h2_goaway h2_refused closed_early reset
-  read_timeout total_timeout body_too_large decode redirect_limit redirect_denied host_suspended robots_denied cancelled internal
+  invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused
+  connect_timeout connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports
+  too_many_files tls_handshake tls_cert_expired tls_cert_name tls_cert_untrusted h1_parse
+  h2_protocol h2_goaway h2_refused closed_early reset read_timeout total_timeout body_too_large
+  decode redirect_limit redirect_denied host_suspended robots_denied cancelled internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;
