@@ -11,8 +11,9 @@ use crate::settings::Settings;
 /// are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
 pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let mut limits = ClientLimits::default();
-    limits.wire.body_bytes_max = settings.body_bytes_max;
-    limits.decoded_bytes_max = settings.body_bytes_max.unwrap_or(u64::MAX);
+    let body_bytes_max = settings.body_bytes_max.filter(|_| !settings.truncates);
+    limits.wire.body_bytes_max = body_bytes_max;
+    limits.decoded_bytes_max = body_bytes_max.unwrap_or(u64::MAX);
     limits.time = time(settings);
     // A server that stays silent is not given up before the deadline either.
     limits.wire.http2.settings_timeout = settings.timeout;

@@ -18,6 +18,8 @@ pub enum FetchError {
     Read(io::Error),
     /// Records could not be written; those that were are whole.
     Write(io::Error),
+    /// Content could not be saved. The record of its job says so too, and the run ended there.
+    Save(io::Error),
 }
 
 impl Display for FetchError {
@@ -29,6 +31,7 @@ impl Display for FetchError {
             Self::Write(error) => {
                 write!(f, "cannot write records: {error}; the run ended there, without all of them")
             }
+            Self::Save(error) => write!(f, "{error}; the run ended there"),
         }
     }
 }
@@ -37,7 +40,9 @@ impl StdError for FetchError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Client(error) => Some(error),
-            Self::Start(error) | Self::Read(error) | Self::Write(error) => Some(error),
+            Self::Start(error) | Self::Read(error) | Self::Write(error) | Self::Save(error) => {
+                Some(error)
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::politeness::Politeness;
 use crate::run::{Finished, Run};
+use crate::save::SaveFolder;
 use crate::settings::Settings;
 use crate::source::JobSource;
 use crate::stop::Stop;
@@ -71,6 +72,46 @@ impl Fetch {
     /// 64 MiB. A record of the kind `body_too_large` says that one was longer.
     pub fn body_bytes_max(mut self, bytes: Option<u64>) -> Self {
         self.settings.body_bytes_max = bytes;
+        self
+    }
+
+    /// Whether a body that is longer than [`body_bytes_max`](Self::body_bytes_max) is cut there, and the record says
+    /// `truncated` in place of `body_too_large`. Off by default.
+    pub fn truncate_bodies(mut self, truncates: bool) -> Self {
+        self.settings.truncates = truncates;
+        self
+    }
+
+    /// Whether nothing is read of the content: the head of the response is all that counts. Over HTTP/1.1 that costs
+    /// the connection, unless the content is empty. Off by default.
+    pub fn skip_content(mut self, skips: bool) -> Self {
+        self.settings.skips_content = skips;
+        self
+    }
+
+    /// The memory that content may take where it is kept, over all workers, in bytes. By default 64 MiB. No job starts
+    /// while more than half is taken; where all is taken, the responses wait for each other, all but one, whose content
+    /// comes on top.
+    pub fn content_memory(mut self, bytes: usize) -> Self {
+        self.settings.content_memory = bytes;
+        self
+    }
+
+    /// Saves the content of responses in a folder. By default none is saved.
+    pub fn save(mut self, folder: impl Into<Option<SaveFolder>>) -> Self {
+        self.settings.processing.save = folder.into();
+        self
+    }
+
+    /// Whether records have the BLAKE3 of the content. Off by default.
+    pub fn blake3(mut self, has_blake3: bool) -> Self {
+        self.settings.processing.digests.blake3 = has_blake3;
+        self
+    }
+
+    /// Whether records have the SHA-256 of the content. Off by default.
+    pub fn sha256(mut self, has_sha256: bool) -> Self {
+        self.settings.processing.digests.sha256 = has_sha256;
         self
     }
 
@@ -184,7 +225,10 @@ impl Fetch {
         }
         settings.template.request("http://localhost/", None).map_err(FetchError::Client)?;
         let fetchers = Fetchers::new(settings);
-        fetchers.for_worker(settings, false, None).map_err(FetchError::Client)?;
+        fetchers.for_worker(settings, false, None, None).map_err(FetchError::Client)?;
+        if let Some(folder) = &settings.processing.save {
+            folder.prepare().map_err(FetchError::Save)?;
+        }
         Run::start(self.settings, fetchers, Box::new(source), format, writer)
             .map_err(FetchError::Start)
     }

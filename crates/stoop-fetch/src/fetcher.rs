@@ -1,7 +1,7 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stoop::{
     Client, ClientLimits, Error, ErrorKind, Fields, RedirectAction, Redirects, Request, Response,
@@ -9,6 +9,7 @@ use stoop::{
 };
 use url::Url;
 
+use crate::capture::{Capture, CollectFault, Collected, Collector};
 use crate::client_limits::limits;
 use crate::failures::{failed, is_of_host, masked_location};
 use crate::job::JobOptions;
@@ -50,7 +51,8 @@ impl Fetchers {
         }
     }
 
-    /// The fetcher of one worker, which gathers details if `is_detailed`, and follows redirects where `robots` allow it.
+    /// The fetcher of one worker, which gathers details if `is_detailed`, keeps responses if it has a `collector`, and
+    /// follows redirects where `robots` allow it.
     ///
     /// # Errors
     /// The client's own.
@@ -58,6 +60,7 @@ impl Fetchers {
         &self,
         settings: &Settings,
         is_detailed: bool,
+        collector: Option<Collector>,
         robots: Option<Arc<KnownRobots>>,
     ) -> Result<Fetcher, Error> {
         let redirects = settings.redirects.clone();
@@ -72,7 +75,15 @@ impl Fetchers {
             }
         };
         let client = self.client(settings, limits(settings), redirects)?;
-        Ok(Fetcher { client, template: settings.template.clone(), is_detailed, robots })
+        Ok(Fetcher {
+            client,
+            template: settings.template.clone(),
+            timeout: settings.timeout,
+            skips_content: settings.skips_content,
+            is_detailed,
+            collector,
+            robots,
+        })
     }
 
     /// The client that asks for robots.txt.
@@ -118,7 +129,10 @@ impl Fetchers {
 pub(crate) struct Fetcher {
     client: Client,
     template: Template,
+    timeout: Duration,
+    skips_content: bool,
     is_detailed: bool,
+    collector: Option<Collector>,
     robots: Option<Arc<KnownRobots>>,
 }
 
@@ -143,6 +157,7 @@ impl Fetcher {
     }
 
     async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
+        let deadline = self.collector.is_some().then(|| Instant::now() + self.timeout);
         let mut response = self.client.send(request?).await?;
         let mut details = self.is_detailed.then(|| Details {
             final_url: response.url().map(|url| mask::text(url).into_owned()),
@@ -164,22 +179,22 @@ impl Fetcher {
         });
         // The clock is read only where the time is reported.
         let head = details.is_some().then(Instant::now);
-        let received = response.body_mut().discard().await;
+        let (received, capture) = self.receive(&mut response, deadline).await;
         if let (Some(details), Some(head)) = (&mut details, head) {
             details.phases.t_recv_us = Some(micros(head.elapsed()));
             details.wire_bytes = response.body_mut().wire_bytes();
         }
         let body_bytes = match received {
             Ok(bytes) => bytes,
-            Err(error) => {
+            Err(fault) => {
                 let details = details.map(|details| Details {
                     status: Some(response.status().as_u16()),
-                    error_phase: Some(error.phase().as_str()),
-                    error: Some(mask::text(&error.to_string()).into_owned()),
+                    error_phase: Some(fault.phase().as_str()),
+                    error: Some(mask::text(&fault.to_string()).into_owned()),
                     ..details
                 });
-                let outcome = Outcome::error(error.kind().as_str());
-                return Ok(Outcome { details: details.map(Box::new), ..outcome });
+                let outcome = Outcome::error(fault.kind());
+                return Ok(Outcome { details: details.map(Box::new), capture, ..outcome });
             }
         };
         Ok(Outcome {
@@ -193,7 +208,28 @@ impl Fetcher {
             is_host_silent: false,
             unfollowed: self.robots.as_ref().and_then(|robots| unfollowed(&response, robots)),
             details: details.map(Box::new),
+            capture,
         })
+    }
+
+    /// Receives the content of a response: counts it, or keeps it.
+    async fn receive(
+        &self,
+        response: &mut Response,
+        deadline: Option<Instant>,
+    ) -> (Result<u64, CollectFault>, Option<Box<Capture>>) {
+        if self.skips_content {
+            return (Ok(0), None);
+        }
+        let Some(collector) = &self.collector else {
+            return (response.body_mut().discard().await.map_err(CollectFault::Client), None);
+        };
+        let Collected { capture, fault } = collector.collect(response, deadline).await;
+        let received = match fault {
+            None => Ok(capture.content.len() as u64),
+            Some(fault) => Err(fault),
+        };
+        (received, Some(Box::new(capture)))
     }
 
     fn failed(&self, error: &Error) -> Outcome {

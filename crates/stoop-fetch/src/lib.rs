@@ -32,6 +32,7 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+mod capture;
 mod client_limits;
 mod distribute;
 mod error;
@@ -43,12 +44,14 @@ mod lane;
 mod output;
 mod permits;
 mod politeness;
+mod processing;
 mod record;
 mod robots_client;
 mod robots_gate;
 mod robots_known;
 mod run;
 mod run_state;
+mod save;
 mod schedule;
 mod settings;
 mod slots;
@@ -63,9 +66,11 @@ pub mod source;
 pub mod summary;
 pub mod target;
 
+pub use self::capture::{Capture, Truncated};
 pub use self::error::FetchError;
 pub use self::fetch::Fetch;
 pub use self::politeness::{HostGroup, Politeness};
 pub use self::record::{Details, Outcome, Phases, Record};
 pub use self::run::{Finished, Progress, Run};
+pub use self::save::{FileNames, SaveFolder};
 pub use self::stop::Stop;

@@ -6,8 +6,10 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::capture::Reservation;
 
 /// Lines wait this long for others to share a write.
 const GATHER_TIME: Duration = Duration::from_millis(10);
@@ -28,6 +30,8 @@ pub(crate) struct OutputBuffer {
 #[derive(Debug, Default)]
 struct OutputState {
     lines: Vec<u8>,
+    /// The memory of content that is among the lines.
+    reservations: Vec<Arc<Reservation>>,
     /// No lines will follow.
     is_closed: bool,
     /// The writer ended; lines are discarded.
@@ -36,12 +40,14 @@ struct OutputState {
 }
 
 impl OutputBuffer {
-    /// Adds a whole line, or several. Never blocks: a URL in flight can always be answered.
-    pub(crate) fn append(&self, line: &[u8]) {
+    /// Adds a whole line, or several, with the memory that is reserved for them until they are written. Never blocks: a
+    /// URL in flight can always be answered.
+    pub(crate) fn append(&self, line: &[u8], reservation: Option<Arc<Reservation>>) {
         let mut state = self.lock();
         if state.is_discarding {
             return;
         }
+        state.reservations.extend(reservation);
         let before = state.lines.len();
         state.lines.extend_from_slice(line);
         let now = state.lines.len();
@@ -68,11 +74,12 @@ impl OutputBuffer {
     }
 
     /// Writes the lines that are added until the buffer is closed or a write fails. `has_room` is called
-    /// when a full buffer is not full any more.
+    /// when a full buffer is not full any more, and when reserved memory was given back.
     pub(crate) fn write_to(&self, mut sink: impl Write, has_room: impl Fn()) -> io::Result<()> {
         let mut lines = Vec::new();
+        let mut reservations = Vec::new();
         let result = loop {
-            let more = self.wait_for_lines(&mut lines);
+            let more = self.wait_for_lines(&mut lines, &mut reservations);
             if self.is_full.swap(false, Relaxed) {
                 has_room();
             }
@@ -82,10 +89,15 @@ impl OutputBuffer {
             if let Err(error) = sink.write_all(&lines).and_then(|()| sink.flush()) {
                 break Err(error);
             }
+            if !reservations.is_empty() {
+                reservations.clear();
+                has_room();
+            }
         };
         let mut state = self.lock();
         state.is_discarding = true;
         state.lines = Vec::new();
+        state.reservations = Vec::new();
         drop(state);
         // A full buffer that is discarded has room, too.
         if self.is_full.swap(false, Relaxed) {
@@ -95,7 +107,11 @@ impl OutputBuffer {
     }
 
     /// Waits for lines, and swaps `lines` for them; false at the end.
-    fn wait_for_lines(&self, lines: &mut Vec<u8>) -> bool {
+    fn wait_for_lines(
+        &self,
+        lines: &mut Vec<u8>,
+        reservations: &mut Vec<Arc<Reservation>>,
+    ) -> bool {
         lines.clear();
         lines.shrink_to(4 * FULL_BYTES);
         let mut state = self.lock();
@@ -110,6 +126,7 @@ impl OutputBuffer {
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
         std::mem::swap(&mut state.lines, lines);
+        std::mem::swap(&mut state.reservations, reservations);
         !lines.is_empty()
     }
 
@@ -121,7 +138,6 @@ impl OutputBuffer {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader, ErrorKind};
-    use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
     use std::thread;
 
@@ -141,12 +157,12 @@ mod tests {
             move || output.write_to(sink, || ())
         });
         for n in 0..3 {
-            output.append(format!("{n}\n").as_bytes());
+            output.append(format!("{n}\n").as_bytes(), None);
             let mut line = String::new();
             reader.read_line(&mut line).expect("readable");
             assert_eq!(line, format!("{n}\n"), "before there is more");
         }
-        output.append(b"last\n");
+        output.append(b"last\n", None);
         output.close();
         assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
         writer.join().expect("no panic").expect("no error");
@@ -169,7 +185,7 @@ mod tests {
         let mut appended = 0;
         // The lines that wait, that are being written, and that the pipe holds: then it stays full.
         while !output.is_full() || appended < 3 * FULL_BYTES / line.len() {
-            output.append(&line);
+            output.append(&line, None);
             appended += 1;
         }
         output.close();
@@ -184,10 +200,10 @@ mod tests {
         let output = OutputBuffer::default();
         let (reader, sink) = pipe();
         drop(reader);
-        output.append(b"a\n");
+        output.append(b"a\n", None);
         let error = output.write_to(sink, || ()).expect_err("the reader closed it");
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        output.append(&vec![b'\n'; 2 * FULL_BYTES]);
+        output.append(&vec![b'\n'; 2 * FULL_BYTES], None);
         assert!(!output.is_full(), "discarded");
     }
 }

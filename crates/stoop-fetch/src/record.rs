@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use stoop::{Phase, Timings};
 
+use crate::capture::Capture;
 use crate::job::Extent;
 use crate::mask;
 use crate::summary::ResultCode;
@@ -57,8 +58,12 @@ impl<'a> Record<'a> {
 
     /// [`duration`](Self::duration) in whole milliseconds.
     pub fn duration_ms(&self) -> u64 {
-        u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX)
+        whole_ms(self.duration)
     }
+}
+
+pub(crate) fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The current time, in milliseconds of Unix time.
@@ -84,6 +89,9 @@ pub struct Outcome {
     pub(crate) unfollowed: Option<Box<str>>,
     /// Everything else; gathered only for formats that need it.
     pub details: Option<Box<Details>>,
+    /// The response itself with its content, as far as it was received; kept only for formats that need it, and for
+    /// what else a run does with content.
+    pub capture: Option<Box<Capture>>,
 }
 
 /// The further facts about a job. Each is absent where it is not known.
@@ -115,6 +123,18 @@ pub struct Details {
     /// followed. [`RobotsTag`](crate::robots::RobotsTag) reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x_robots_tag: Option<String>,
+    /// Why the content is not all there is, if it is not: `length`, `time` or `disconnect`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<&'static str>,
+    /// The file that has the content, relative to the folder of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
+    /// The BLAKE3 of the content as received, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<String>,
+    /// The SHA-256 of the content as received, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// The bytes of the body before it was decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_bytes: Option<u64>,
@@ -188,6 +208,7 @@ impl Outcome {
             is_host_silent: false,
             unfollowed: None,
             details: None,
+            capture: None,
         }
     }
 

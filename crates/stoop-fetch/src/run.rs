@@ -50,6 +50,8 @@ pub struct Finished {
     pub written: io::Result<()>,
     /// Whether the input was read to its end, or to that of the run.
     pub read: io::Result<()>,
+    /// Whether all content that was to be saved is.
+    pub saved: io::Result<()>,
     /// Whether all workers could begin.
     pub started: io::Result<()>,
     /// Jobs that were cut off because the client missed their deadline, which is a defect of its own.
@@ -73,6 +75,7 @@ impl Finished {
             Err(error) => Err(kind(copy(error))),
         };
         check(&self.started, FetchError::Start)?;
+        check(&self.saved, FetchError::Save)?;
         check(&self.written, FetchError::Write)?;
         check(&self.read, FetchError::Read)
     }
@@ -99,7 +102,7 @@ impl Run {
         let state = Arc::new(RunState::new(settings, fetchers));
         let (mut format, mut begin) = (format, Vec::new());
         format.begin(&mut begin);
-        state.output.append(&begin);
+        state.output.append(&begin, None);
         // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.
         spawn(&state, "stoop-tls", |run| run.fetchers.warm_up())?;
         let writer = spawn(&state, "stoop-write", move |run| run_writer(run, writer))?;
@@ -162,10 +165,14 @@ impl Run {
         }
         let written = self.writer.join();
         let state = self.state;
+        if let Some(save) = &state.settings.processing.save {
+            save.finish();
+        }
         Finished {
             summary,
             written: written.unwrap_or_else(|_| Err(io::Error::other("the writer failed"))),
             read: state.take_input_error().map_or(Ok(()), Err),
+            saved: state.take_save_error().map_or(Ok(()), Err),
             started: state.take_worker_error().map_or(Ok(()), Err),
             overdue: state.overdue.load(Relaxed),
         }

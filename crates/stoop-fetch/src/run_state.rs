@@ -3,10 +3,11 @@
 
 use std::io;
 use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::capture::BodyBudget;
 use crate::distribute::InputGauge;
 use crate::fetcher::Fetchers;
 use crate::lane::Lane;
@@ -22,6 +23,8 @@ pub(crate) struct RunState {
     pub(crate) lanes: Vec<Lane>,
     pub(crate) permits: Permits,
     pub(crate) output: OutputBuffer,
+    /// The memory for content, where it is kept.
+    pub(crate) content_budget: Arc<BodyBudget>,
     pub(crate) input: InputGauge,
     pub(crate) gauges: Vec<WorkerGauge>,
     /// URLs the client held beyond their deadline.
@@ -32,6 +35,7 @@ pub(crate) struct RunState {
     pub(crate) written: Notify,
     input_error: Mutex<Option<io::Error>>,
     worker_error: Mutex<Option<io::Error>>,
+    save_error: Mutex<Option<io::Error>>,
     workers_left: AtomicUsize,
 }
 
@@ -52,6 +56,7 @@ impl RunState {
             lanes: (0..workers).map(|_| Lane::default()).collect(),
             permits: Permits::new(settings.concurrency, workers),
             output: OutputBuffer::default(),
+            content_budget: Arc::new(BodyBudget::new(settings.content_memory)),
             input: InputGauge::default(),
             gauges: (0..workers).map(|_| WorkerGauge::default()).collect(),
             overdue: AtomicU64::new(0),
@@ -59,6 +64,7 @@ impl RunState {
             written: Notify::new(),
             input_error: Mutex::new(None),
             worker_error: Mutex::new(None),
+            save_error: Mutex::new(None),
             workers_left: AtomicUsize::new(workers),
             fetchers,
             settings,
@@ -99,6 +105,30 @@ impl RunState {
     /// The error of a worker that could not begin, if one could not.
     pub(crate) fn take_worker_error(&self) -> Option<io::Error> {
         self.worker_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Ends the run because content could not be saved. The first such error is kept.
+    pub(crate) fn save_failed(&self, error: io::Error) {
+        self.save_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop();
+    }
+
+    /// The error of saving, if there was one.
+    pub(crate) fn take_save_error(&self) -> Option<io::Error> {
+        self.save_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether so much waits to be written, or is kept in memory, that no job should start. The workers are woken
+    /// when that ends.
+    pub(crate) fn is_full(&self) -> bool {
+        self.output.is_full() || self.content_budget.is_short()
+    }
+
+    /// Wakes the workers if content has given back the memory for which they wait.
+    pub(crate) fn relieve(&self) {
+        if self.content_budget.take_relief() {
+            self.wake_workers();
+        }
     }
 
     /// Notes that worker `index` has ended, however it did: neither the reader nor the writer may wait

@@ -7,6 +7,7 @@ use std::time::Duration;
 use stoop::{ClientBuilder, Redirects};
 
 use crate::politeness::Politeness;
+use crate::processing::Processing;
 use crate::stop::Stop;
 use crate::template::Template;
 
@@ -18,6 +19,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const BODY_BYTES_MAX: u64 = 64 << 20;
 /// Enough for the next page of a host that was just visited.
 const IDLE_CONNECTIONS_MAX: usize = 32;
+/// Some thousand pages.
+const CONTENT_MEMORY: usize = 64 << 20;
 
 /// Configures the client of a worker.
 pub(crate) type ConfigureClient = dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync;
@@ -31,6 +34,13 @@ pub(crate) struct Settings {
     pub(crate) timeout: Duration,
     pub(crate) setup_timeout: Option<Duration>,
     pub(crate) body_bytes_max: Option<u64>,
+    /// A longer body is cut, and no error.
+    pub(crate) truncates: bool,
+    /// Nothing is read of the content.
+    pub(crate) skips_content: bool,
+    /// The memory that content may take where it is kept, over all workers.
+    pub(crate) content_memory: usize,
+    pub(crate) processing: Processing,
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
     pub(crate) template: Template,
@@ -50,6 +60,10 @@ impl Default for Settings {
             timeout: TIMEOUT,
             setup_timeout: None,
             body_bytes_max: Some(BODY_BYTES_MAX),
+            truncates: false,
+            skips_content: false,
+            content_memory: CONTENT_MEMORY,
+            processing: Processing::default(),
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
             template: Template::default(),
@@ -59,6 +73,13 @@ impl Default for Settings {
             tls: None,
             stop: Stop::new(),
         }
+    }
+}
+
+impl Settings {
+    /// Where content is cut.
+    pub(crate) fn cut_at(&self) -> Option<u64> {
+        self.body_bytes_max.filter(|_| self.truncates)
     }
 }
 

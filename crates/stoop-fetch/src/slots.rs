@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
-use crate::record::unix_ms;
+use crate::record::{Outcome, Record, unix_ms, whole_ms};
 use crate::schedule::Started;
+use crate::settings::Settings;
 
 /// All slots of a worker, the open and the closed ones.
 #[derive(Debug, Default)]
@@ -25,6 +26,37 @@ pub(crate) struct UrlSlot {
     /// The line has no answer yet.
     is_pending: bool,
     task: Option<JoinHandle<()>>,
+}
+
+/// A job that has its outcome, and gets its record now.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) job: Started,
+    pub(crate) start_ms: i64,
+    pub(crate) duration: Duration,
+}
+
+impl Answered {
+    /// How long the job took, in whole milliseconds.
+    pub(crate) fn duration_ms(&self) -> u64 {
+        whole_ms(self.duration)
+    }
+
+    /// The record of the job.
+    pub(crate) fn record<'a>(&'a self, settings: &'a Settings, outcome: &'a Outcome) -> Record<'a> {
+        let options = self.job.options.as_deref();
+        let method = options.and_then(|options| options.method.as_ref());
+        Record {
+            url: &self.job.url,
+            extent: self.job.extent,
+            id: options.and_then(|options| options.id.as_deref()),
+            metadata: options.and_then(|options| options.metadata.as_deref()),
+            method: method.unwrap_or(&settings.template.method).as_str(),
+            start_ms: self.start_ms,
+            duration: self.duration,
+            outcome,
+        }
+    }
 }
 
 impl SlotTable {
@@ -80,10 +112,19 @@ impl SlotTable {
         &self.all[index]
     }
 
-    /// Marks the line of a slot as answered. Returns the slot the first time, and none afterwards.
-    pub(crate) fn answer(&mut self, index: usize) -> Option<&UrlSlot> {
+    /// Marks the line of a slot as answered, and takes it. None after the first time.
+    pub(crate) fn answer(&mut self, index: usize) -> Option<Answered> {
         let slot = &mut self.all[index];
-        std::mem::take(&mut slot.is_pending).then_some(&*slot)
+        std::mem::take(&mut slot.is_pending).then(|| Answered {
+            job: std::mem::take(&mut slot.job),
+            start_ms: slot.start_ms,
+            duration: slot.start.elapsed(),
+        })
+    }
+
+    /// Gives the memory of an answered line back to its slot.
+    pub(crate) fn keep(&mut self, index: usize, answered: Answered) {
+        self.all[index].job = answered.job;
     }
 
     /// The indices of all slots, open or closed.
@@ -124,7 +165,9 @@ mod tests {
         let index = slots.open();
         assert!(slots.answer(index).is_none(), "nothing began");
         begin(&mut slots, index, b"line", Extent::Whole);
-        assert_eq!(slots.answer(index).map(|slot| &slot.job.url[..]), Some(&b"line"[..]));
+        let answered = slots.answer(index).expect("pending");
+        assert_eq!(answered.job.url, b"line");
+        slots.keep(index, answered);
         assert!(slots.answer(index).is_none());
         begin(&mut slots, index, b"next", Extent::Overlong);
         assert!(slots.answer(index).is_some());

@@ -8,6 +8,7 @@
 
 mod answers;
 mod fetching;
+mod finishing;
 mod format_buffer;
 mod overdue;
 
@@ -21,10 +22,12 @@ use std::time::Instant;
 
 use stoop::Phase;
 use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::Semaphore;
 use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use self::format_buffer::FormatBuffer;
+use crate::capture::Collector;
 use crate::fetcher::Fetcher;
 use crate::format::RecordFormat;
 use crate::lane::{Lane, Refill};
@@ -35,6 +38,9 @@ use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::slots::SlotTable;
 use crate::summary::Summary;
+
+/// How many pieces of content are worked on at once by other threads, for each worker.
+const FINISHING_AT_ONCE: usize = 4;
 
 /// Fetches the lines of lane `index` until the lane or the run ends.
 ///
@@ -58,7 +64,14 @@ pub(crate) fn work<F: RecordFormat>(
             None => None,
         };
         let is_detailed = format.needs_details();
-        let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, known);
+        let keeps_until_written = format.needs_content();
+        let settings = &run.settings;
+        let collects = keeps_until_written || settings.processing.is_needed() || settings.truncates;
+        let collector = collects.then(|| Collector {
+            budget: Arc::clone(&run.content_budget),
+            cut_at: run.settings.cut_at(),
+        });
+        let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, collector, known);
         let worker = Rc::new(Worker {
             run: Arc::clone(run),
             index,
@@ -69,6 +82,9 @@ pub(crate) fn work<F: RecordFormat>(
             waits_for_permits: Cell::new(false),
             slots: RefCell::default(),
             last_overdue_check: Cell::new(Instant::now()),
+            keeps_until_written,
+            finishing: Cell::new(0),
+            finishing_places: Semaphore::new(FINISHING_AT_ONCE),
             format: RefCell::new(FormatBuffer { format, bytes: Vec::with_capacity(256) }),
             summary: RefCell::default(),
         });
@@ -96,6 +112,11 @@ struct Worker<F> {
     slots: RefCell<SlotTable>,
     last_overdue_check: Cell<Instant>,
     format: RefCell<FormatBuffer<F>>,
+    /// The memory of content counts until its record is written: the format writes content.
+    keeps_until_written: bool,
+    /// Jobs whose records are certain and not written yet.
+    finishing: Cell<usize>,
+    finishing_places: Semaphore,
     summary: RefCell<Summary>,
 }
 
@@ -135,7 +156,7 @@ async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
     let guard = SlotGuard { worker, index };
     loop {
         let outcome = guard.worker.fetch(index).await;
-        guard.worker.answer(index, &outcome);
+        guard.worker.finish(index, outcome).await;
         // Lines that are answered without waiting, such as invalid ones, must not starve the others.
         consume_budget().await;
         if !guard.worker.begin_next(index) {
@@ -151,7 +172,7 @@ impl<F: RecordFormat> Worker<F> {
 
     /// Starts a slot for each line that can be fetched now.
     fn start_slots(self: &Rc<Self>) {
-        while !self.run.output.is_full() {
+        while !self.run.is_full() {
             let wanted = self.ready_lines();
             if wanted == 0 {
                 self.waits_for_permits.set(false);
@@ -225,7 +246,7 @@ impl<F: RecordFormat> Worker<F> {
     fn begin_next(&self, index: usize) -> bool {
         let held = self.slots.borrow().open_count();
         let begun = !self.run.is_stopping()
-            && !self.run.output.is_full()
+            && !self.run.is_full()
             && !self.run.permits.is_wanted_elsewhere(self.index, held)
             && self.begin(index);
         if begun {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::content_args::ContentArgs;
 use super::output_args::{LineFormat, OutputArgs};
 use super::politeness::{PolitenessArgs, at_once};
 use super::retry::RetryArgs;
@@ -19,6 +20,7 @@ Examples:
   stoop fetch https://example.com/ example.org
   stoop fetch -i urls.txt -c 500 -t 2 > answers.csv
   stoop fetch -i urls.gz --format jsonl -o answers.jsonl --summary json 2> summary.json
+  stoop fetch -i urls.txt --save pages/ --save-as url -f jsonl -o pages.jsonl
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
@@ -73,16 +75,19 @@ allowed; remote_ip and remote_port, of the last request if there were redirects;
 t_dns_us, t_connect_us, t_tls_us and t_wait_us (to the head of the answer), sums if there were
 redirects, and t_recv_us (the last body), of the phases that took place: a reused connection has no
 t_connect_us. Unknown fields are left out. A URL that was unfinished when the run ended has the
-phase queue if it had not started, else wait. url_bytes is the line where it is not UTF-8, with %
-and all but printable ASCII as %XX: url has U+FFFD for bytes that are no text, and can be the same
-for different lines.
+phase queue if it had not started, else wait. saved is where the content is, relative to the folder
+of --save; truncated is why content is not all there is: length, time or disconnect; blake3 and
+sha256 are its digests, in hexadecimal. url_bytes is the line where it is not UTF-8, with % and all
+but printable ASCII as %XX: url has U+FFFD for bytes that are no text, and can be the same for
+different lines.
 
 Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused
   connect_timeout connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports
   too_many_files tls_handshake tls_cert_expired tls_cert_name tls_cert_untrusted h1_parse
   h2_protocol h2_goaway h2_refused closed_early reset read_timeout total_timeout body_too_large
-  decode redirect_limit redirect_denied host_suspended robots_denied cancelled internal
+  decode save_failed redirect_limit redirect_denied host_suspended robots_denied cancelled
+  internal
 
 Summary (on stderr): totalUrls; time, from the first start to the last end; avg and max duration,
 in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;
@@ -112,7 +117,8 @@ Exit codes:
   0    every URL has its line, whatever its code; or --duration was over; or the reader of the
        output closed it
   2    the command line or a variable is invalid; nothing was fetched
-  3    input could not be read to its end, or output not be written; also where one is closed
+  3    input could not be read to its end, or output or content not be written; also where one is
+       closed
   22   --fail: a URL came to an error, or a status of 400 or more
   129  SIGHUP, as of a closed terminal; 130 SIGINT; 143 SIGTERM: unfinished URLs are written as
        'cancelled'; a second SIGINT or SIGTERM ends the process at once. A signal that was ignored
@@ -256,6 +262,9 @@ pub(crate) struct FetchArgs {
     /// Ignore the variables that set options, such as LIMIT and STOOP_LIMIT
     #[arg(long)]
     pub(super) no_env: bool,
+
+    #[command(flatten)]
+    pub(super) content: ContentArgs,
 
     #[command(flatten)]
     pub(super) output: OutputArgs,

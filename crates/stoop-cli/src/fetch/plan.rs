@@ -13,6 +13,7 @@ use stoop::{Proxies, Retries, Versions};
 use stoop_fetch::Politeness;
 
 use super::args::{self, FetchArgs, InputFormat, Size};
+use super::content_args::ContentArgs;
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
 use super::output::RecordOutput;
@@ -50,6 +51,8 @@ pub(crate) struct FetchPlan {
     pub(crate) duration: Option<Duration>,
     pub(crate) max_redirects: u32,
     pub(crate) max_body: Option<u64>,
+    /// What becomes of content.
+    pub(crate) content: ContentArgs,
     pub(crate) user_agent: String,
     pub(crate) ca: Option<CaCertificates>,
     /// A certificate of the client's, and its key.
@@ -149,7 +152,8 @@ impl FetchPlan {
         let Size(max_body) = args.max_body.unwrap_or(Size(Some(BODY_BYTES_MAX)));
         let is_cores_given = args.cores.is_some();
         let cores = args.cores.unwrap_or_else(|| available_parallelism().map_or(1, Into::into));
-        let template = Template::new(args.request.as_deref(), &args.header, &args.data);
+        let (method, headers) = args.content.request(args.request.as_deref(), args.header);
+        let template = Template::new(method, &headers, &args.data);
         let template = template.map_err(|error| CommandFailure::Usage(error.to_string()))?;
         let given_agent = template.as_ref().and_then(|template| template.value("user-agent"));
         let politeness =
@@ -169,6 +173,7 @@ impl FetchPlan {
             duration,
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),
             max_body,
+            content: args.content,
             user_agent,
             ca: args.cacert.map(CaCertificates::File),
             identity: args.cert.map(|chain| {

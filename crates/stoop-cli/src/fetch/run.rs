@@ -76,6 +76,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
     let run = start(fetch, &plan, jobs(&plan, lines), sink).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
+        FetchError::Save(error) => CommandFailure::Io(error.to_string()),
         error => CommandFailure::Usage(error.to_string()),
     })?;
     let signal = control.block_on(watch(&run, &plan, signals, progress.as_ref()));
@@ -83,6 +84,9 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         progress.clear();
     }
     let finished = run.wait();
+    let saved = finished.saved.map_err(|error| {
+        CommandFailure::Io(format!("{error}; the run ended there, without all its URLs"))
+    });
     let result = match (signal, &finished.written) {
         // The signal may also have ended the process that reads the output, or the terminal.
         (Some(number), Err(error)) if is_reader_gone(error) => Err(CommandFailure::Signal(number)),
@@ -97,7 +101,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     Ok(FinishedRun {
         summary: finished.summary,
         is_written: finished.written.is_ok(),
-        result,
+        result: saved.and(result),
         overdue: finished.overdue,
     })
 }

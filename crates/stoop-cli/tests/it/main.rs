@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod content;
 mod echo;
 mod ending;
 mod get;

@@ -29,4 +29,10 @@ pub trait RecordFormat: Clone + Send + 'static {
     fn needs_details(&self) -> bool {
         true
     }
+
+    /// Whether the format uses [`Outcome::capture`](crate::Outcome::capture), the response with its content, which is
+    /// kept only if it does. By default it does not.
+    fn needs_content(&self) -> bool {
+        false
+    }
 }

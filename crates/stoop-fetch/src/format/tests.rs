@@ -8,6 +8,7 @@ use crate::record::{Details, Outcome};
 use crate::summary::ResultCode;
 
 const OK: Outcome = Outcome {
+    capture: None,
     code: ResultCode::Status(200),
     body_bytes: 1234,
     http2: false,

@@ -9,8 +9,9 @@ use tokio::time::sleep;
 use super::Worker;
 use crate::format::RecordFormat;
 use crate::lane::Refill;
-use crate::record::{Outcome, Record, unix_ms};
+use crate::record::{Outcome, unix_ms};
 use crate::schedule::{Feedback, Started};
+use crate::slots::Answered;
 use crate::summary::ResultCode;
 
 /// How long the end of a run waits for the reader, which usually takes a moment: only a file whose disk
@@ -20,35 +21,37 @@ const READER_END_TIMEOUT: Duration = Duration::from_secs(1);
 impl<F: RecordFormat> Worker<F> {
     /// Writes the line for the URL of slot `index`, unless that was done already.
     pub(super) fn answer(&self, index: usize, outcome: &Outcome) {
+        let Some(answered) = self.take_answer(index, outcome) else { return };
+        self.write(&answered, outcome);
+        self.slots.borrow_mut().keep(index, answered);
+    }
+
+    /// Takes the job of slot `index`, which will get its record with `outcome`, unless another was taken already.
+    pub(super) fn take_answer(&self, index: usize, outcome: &Outcome) -> Option<Answered> {
         let mut slots = self.slots.borrow_mut();
-        let Some(slot) = slots.answer(index) else { return };
+        let answered = slots.answer(index)?;
         self.add_in_flight(-1);
-        let duration = slot.start.elapsed();
-        if let Some(host) = slot.job.host {
-            self.schedule.borrow_mut().finished(host, slot.start, Feedback::of(outcome));
+        if let Some(host) = answered.job.host {
+            let start = slots.slot(index).start;
+            self.schedule.borrow_mut().finished(host, start, Feedback::of(outcome));
         }
-        self.write(&slot.job, slot.start_ms, duration, outcome);
+        Some(answered)
     }
 
     /// Writes the record of a job, and counts it.
-    fn write(&self, job: &Started, start_ms: i64, duration: Duration, outcome: &Outcome) {
-        let options = job.options.as_deref();
-        let method = options.and_then(|options| options.method.as_ref());
-        let record = Record {
-            url: &job.url,
-            extent: job.extent,
-            id: options.and_then(|options| options.id.as_deref()),
-            metadata: options.and_then(|options| options.metadata.as_deref()),
-            method: method.unwrap_or(&self.run.settings.template.method).as_str(),
-            start_ms,
-            duration,
-            outcome,
-        };
-        self.run.output.append(self.format.borrow_mut().format(&record));
-        let Outcome { code, body_bytes, http2, .. } = *record.outcome;
-        let duration = record.duration_ms();
+    fn write(&self, answered: &Answered, outcome: &Outcome) {
+        let record = answered.record(&self.run.settings, outcome);
+        self.append(self.format.borrow_mut().format(&record), answered, outcome);
+    }
+
+    /// Writes a record that has its format, and counts it.
+    pub(super) fn append(&self, bytes: &[u8], answered: &Answered, outcome: &Outcome) {
+        let capture = outcome.capture.as_ref().filter(|_| self.keeps_until_written);
+        let reservation = capture.and_then(|capture| capture.reservation.clone());
+        self.run.output.append(bytes, reservation);
+        let Outcome { code, body_bytes, http2, .. } = *outcome;
         let mut summary = self.summary.borrow_mut();
-        summary.add(code, record.start_ms, duration, body_bytes);
+        summary.add(code, answered.start_ms, answered.duration_ms(), body_bytes);
         summary.add_http2(http2);
         let gauge = &self.run.gauges[self.index];
         // This thread alone writes them, so a load and a store are as good as an addition.
@@ -71,16 +74,22 @@ impl<F: RecordFormat> Worker<F> {
         let mut given_up = Started::default();
         loop {
             while self.give_up(&mut given_up) {
-                self.write(&given_up, unix_ms(), Duration::ZERO, &queued);
+                let job = std::mem::take(&mut given_up);
+                let answered = Answered { job, start_ms: unix_ms(), duration: Duration::ZERO };
+                self.write(&answered, &queued);
+                given_up = answered.job;
             }
             if self.is_lane_ended.get() {
-                return;
+                break;
             }
             tokio::select! {
                 biased;
                 () = self.lane().woken() => {}
                 () = &mut reader_timeout => self.lane().close(),
             }
+        }
+        while self.finishing.get() > 0 {
+            self.lane().woken().await;
         }
     }
 

@@ -1,0 +1,127 @@
+//! The options of `stoop fetch` on the content of responses: what is received of it, kept and told.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use stoop_fetch::{Fetch, FileNames, SaveFolder};
+
+/// What becomes of content.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Content")]
+pub(crate) struct ContentArgs {
+    /// Save the content of each answer with a status of 2xx in DIR, one file for each. No file is
+    /// overwritten, and none is ever there in part. The field 'saved' of jsonl tells which it is
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+
+    /// How files are named [default: hash]
+    #[arg(long, value_name = "NAMES", requires = "save")]
+    save_as: Option<SaveNames>,
+
+    /// Save content with other statuses, too
+    #[arg(long, requires = "save")]
+    save_errors: bool,
+
+    /// Cut a body that is longer than --max-body, and tell so ('truncated' in jsonl), in place of
+    /// body_too_large
+    #[arg(long)]
+    truncate: bool,
+
+    /// Tell digests of the content in jsonl; may be several, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    digest: Vec<Digest>,
+
+    /// Ask for the head of the answer only, by the method HEAD
+    #[arg(short = 'I', long, conflicts_with_all = ["request", "save"])]
+    head: bool,
+
+    /// Ask for this range of bytes, as 0-1023 or -500: the answer is 206 if the server supports it
+    #[arg(short, long, value_name = "RANGE", value_parser = range)]
+    range: Option<String>,
+
+    /// Read nothing of the content: the status is enough. Costs the connection over HTTP/1.1
+    #[arg(long, conflicts_with_all = ["save", "digest", "truncate"])]
+    no_content: bool,
+}
+
+/// How saved files are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SaveNames {
+    /// ab/cd/abcd..., the BLAKE3 of the content, so that equal content is saved once
+    Hash,
+    /// ab/ID, the job's id, or the BLAKE3 of its URL
+    Id,
+    /// HOST/PATH, as the URL has them
+    Url,
+}
+
+/// A digest of content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Digest {
+    /// BLAKE3, 64 hexadecimal digits
+    Blake3,
+    /// SHA-256, 64 hexadecimal digits
+    Sha256,
+}
+
+impl ContentArgs {
+    /// The method and the headers of the requests, of those that were typed elsewhere and of these options.
+    pub(super) fn request<'a>(
+        &self,
+        typed: Option<&'a str>,
+        mut headers: Vec<String>,
+    ) -> (Option<&'a str>, Vec<String>) {
+        headers.extend(self.range.as_ref().map(|range| format!("Range: bytes={range}")));
+        (typed.or(self.head.then_some("HEAD")), headers)
+    }
+
+    /// Tells the library.
+    pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
+        let names = match self.save_as {
+            None | Some(SaveNames::Hash) => FileNames::Hash,
+            Some(SaveNames::Id) => FileNames::Id,
+            Some(SaveNames::Url) => FileNames::UrlPath,
+        };
+        let folder = self.save.as_ref();
+        let folder = folder.map(|folder| SaveFolder::new(folder).names(names));
+        fetch
+            .save(folder.map(|folder| folder.any_status(self.save_errors)))
+            .truncate_bodies(self.truncate)
+            .skip_content(self.no_content)
+            .blake3(self.digest.contains(&Digest::Blake3))
+            .sha256(self.digest.contains(&Digest::Sha256))
+    }
+}
+
+/// A range as the field Range has it (RFC 9110 §14.1.1), without its unit.
+fn range(text: &str) -> Result<String, String> {
+    let is_range = |part: &str| match part.trim().split_once('-') {
+        Some(("", last)) => number(last).is_some(),
+        Some((first, "")) => number(first).is_some(),
+        Some((first, last)) => number(first).zip(number(last)).is_some_and(|(a, b)| a <= b),
+        None => false,
+    };
+    match text.split(',').all(is_range) {
+        true => Ok(text.to_owned()),
+        false => Err("must be FIRST-LAST, FIRST- or -LENGTH, in bytes".to_owned()),
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_of_bytes() {
+        for text in ["0-0", "0-1023", "5-", "-500", "0-1,5-9"] {
+            assert_eq!(range(text).as_deref(), Ok(text));
+        }
+        for text in ["", "5", "-", "9-5", "a-b", "0-1,", "+1-2", "0-1\r\nX: 1"] {
+            assert!(range(text).is_err(), "{text:?}");
+        }
+    }
+}

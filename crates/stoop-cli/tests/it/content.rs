@@ -1,0 +1,197 @@
+//! What is kept of content: saved files, digests, and bodies that are cut.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::server::Server;
+use crate::stoop::{run, stoop};
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("stoop-content-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    /// All files in it by their names.
+    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.0.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).expect("a folder").flatten() {
+                let path = entry.path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => {
+                        let name = path.strip_prefix(&self.0).expect("inside");
+                        let content = fs::read(&path).expect("a file");
+                        files.insert(name.to_str().expect("text").to_owned(), content);
+                    }
+                }
+            }
+        }
+        files
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[track_caller]
+fn records(options: &str, folder: Option<&Path>, input: &str) -> Vec<Value> {
+    let mut command = stoop(&format!("fetch -f jsonl -c 1 {options}"));
+    if let Some(folder) = folder {
+        command.arg("--save").arg(folder);
+    }
+    let ran = run(command, input);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let text = String::from_utf8(ran.stdout).expect("text");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn field<'a>(records: &'a [Value], name: &str) -> Vec<Option<&'a str>> {
+    records.iter().map(|record| record[name].as_str()).collect()
+}
+
+#[test]
+fn content_is_saved_by_its_hash_once() {
+    let server = Server::start();
+    let folder = Folder::new("hash");
+    let urls = [server.url("/ok/3"), server.url("/ok/3?again"), server.url("/ok/100000")];
+    let records = records("--digest blake3,sha256", Some(&folder.0), &urls.join("\n"));
+    let files = folder.files();
+    assert_eq!(files.values().map(Vec::len).sum::<usize>(), 100_003);
+    assert_eq!(files.len(), 2, "{:?}", files.keys());
+    for record in &records {
+        let (saved, blake3) = (record["saved"].as_str().expect("saved"), &record["blake3"]);
+        let blake3 = blake3.as_str().expect("told");
+        assert_eq!(saved, format!("{}/{}/{blake3}", &blake3[..2], &blake3[2..4]));
+        assert_eq!(files[saved].len() as u64, record["body_bytes"].as_u64().expect("told"));
+    }
+    assert_eq!(records[0]["sha256"], records[1]["sha256"]);
+    assert!(!folder.0.join(".partial").exists());
+}
+
+#[test]
+fn content_is_saved_by_the_path_of_its_url_and_never_over_another() {
+    let server = Server::start();
+    let folder = Folder::new("url");
+    let urls = [server.url("/ok/3"), server.url("/ok/3?4"), server.url("/ok/3/5"), server.url("/")];
+    let first = records("--save-as url", Some(&folder.0), &urls.join("\n"));
+    let host = server.address.to_string();
+    let saved = field(&first, "saved");
+    assert_eq!(saved[0], Some(format!("{host}/ok/3").as_str()));
+    assert_eq!(saved[1], Some(format!("{host}/ok/3?4").as_str()));
+    let below = saved[2].expect("saved");
+    assert!(below.starts_with(&format!("{host}/~")) && below.ends_with("/5"), "{below}");
+    fs::write(folder.0.join(&host).join("ok/3"), "mine").expect("writable");
+    let again = records("--save-as url", Some(&folder.0), &urls[0]);
+    let beside = again[0]["saved"].as_str().expect("saved");
+    assert!(beside.starts_with(&format!("{host}/ok/3~")), "{beside}");
+    let files = folder.files();
+    assert_eq!(files[&format!("{host}/ok/3")], b"mine");
+    assert_eq!(files[beside].len(), 3);
+}
+
+#[test]
+fn content_is_saved_by_the_identifier_of_its_job() {
+    let server = Server::start();
+    let folder = Folder::new("id");
+    let input = format!(
+        "{{\"url\":\"{0}\",\"id\":\"a/../b\"}}\n{{\"url\":\"{0}\",\"id\":7}}\n{{\"url\":\"{0}\"}}\n",
+        server.url("/ok/3")
+    );
+    let options = "--input-format jsonl --save-as id";
+    let records = records(options, Some(&folder.0), &input);
+    let names: Vec<_> = field(&records, "saved")
+        .into_iter()
+        .map(|saved| saved.and_then(|saved| saved.rsplit('/').next()).expect("saved").to_owned())
+        .collect();
+    assert_eq!(names[..2], ["a%2F..%2Fb", "7"]);
+    assert_eq!(names[2].len(), 64, "{}", names[2]);
+    assert_eq!(folder.files().len(), 3);
+}
+
+#[test]
+fn errors_are_not_saved_unless_that_is_asked_for_and_parts_never() {
+    let server = Server::start();
+    let folder = Folder::new("errors");
+    let urls = [server.url("/status/404"), server.url("/short"), server.url("/ok/3")].join("\n");
+    let first = records("", Some(&folder.0), &urls);
+    assert_eq!(field(&first, "saved").iter().filter(|saved| saved.is_some()).count(), 1);
+    assert_eq!(field(&first, "truncated")[1], Some("disconnect"));
+    assert_eq!(folder.files().len(), 1);
+    let all = records("--save-errors", Some(&folder.0), &urls);
+    assert_eq!(field(&all, "saved").iter().filter(|saved| saved.is_some()).count(), 2);
+}
+
+#[test]
+fn a_body_that_is_too_long_is_an_error_or_cut_as_asked() {
+    let server = Server::start();
+    let folder = Folder::new("cut");
+    let url = server.url("/ok/1000");
+    let failed = records("--max-body 100", Some(&folder.0), &url);
+    assert_eq!(field(&failed, "error_kind"), [Some("body_too_large")]);
+    assert_eq!(folder.files().len(), 0);
+    let cut = records("--max-body 100 --truncate", Some(&folder.0), &url);
+    assert_eq!((&cut[0]["status"], &cut[0]["body_bytes"]), (&200.into(), &100.into()));
+    assert_eq!(field(&cut, "truncated"), [Some("length")]);
+    assert_eq!(folder.files().values().map(Vec::len).collect::<Vec<_>>(), [100]);
+    let whole = records("--max-body 1000 --truncate", None, &url);
+    assert_eq!((field(&whole, "truncated"), &whole[0]["body_bytes"]), (vec![None], &1000.into()));
+}
+
+#[test]
+fn only_the_head_or_the_status_may_be_asked_for() {
+    let server = crate::echo::EchoServer::start();
+    let url = format!("http://{}/", server.address);
+    let head = records("-I", None, &url);
+    assert_eq!((&head[0]["method"], &head[0]["body_bytes"]), (&"HEAD".into(), &0.into()));
+    records("-r 0-9", None, &url);
+    let seen = server.take_seen();
+    assert_eq!(seen[0].line, "HEAD / HTTP/1.1");
+    assert_eq!(seen[1].fields.get("range").map(String::as_str), Some("bytes=0-9"));
+    let server = Server::start();
+    let status = records("--no-content -t 5", None, &server.url("/short"));
+    assert_eq!((&status[0]["status"], &status[0]["body_bytes"]), (&200.into(), &0.into()));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_ends_the_run_and_says_so() {
+    let server = Server::start();
+    let file = Folder::new("file");
+    fs::write(&file.0, "a file").expect("writable");
+    let mut command = stoop("fetch -c 1");
+    command.arg("--save").arg(file.0.join("below"));
+    let ran = run(command, server.url("/ok/3"));
+    assert_eq!((ran.code, ran.stdout.len()), (Some(3), 0));
+    assert!(ran.stderr.contains("cannot save"), "{}", ran.stderr);
+    fs::remove_file(&file.0).expect("there");
+}
+
+#[test]
+fn memory_for_content_is_bounded() {
+    let server = Server::start();
+    let folder = Folder::new("memory");
+    // 200 answers of 4 MiB at once would be 800 MiB.
+    let urls: String = (0..200).map(|n| server.url(&format!("/ok/4194304?{n}")) + "\n").collect();
+    let mut command = stoop("fetch -c 200 -t 60 --save-as url --summary none");
+    command.arg("--save").arg(&folder.0);
+    let mut child = command.spawn().expect("runs");
+    crate::stoop::feed(&mut child, urls);
+    let (ran, peak_kib) = crate::stoop::finish_watched(child);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 200), "{}", ran.stderr);
+    assert!(ran.lines().iter().all(|line| line.code == "200"));
+    assert_eq!(folder.files().len(), 200);
+    assert!(peak_kib < 160 << 10, "{peak_kib} KiB");
+}

@@ -1,0 +1,181 @@
+//! The memory that the content of responses may take, over all workers of a run.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+use tokio::time::sleep_until;
+
+/// What is counted: pages of this many bytes, so that a budget of any size fits a semaphore.
+const PAGE_BYTES: usize = 4096;
+
+/// The budget of a run. Content is received while there is room in it. If there is none, the responses wait for
+/// each other, all but one: it is received to its end whatever it takes, so that some always come to theirs, and the
+/// memory of a run is at most the budget and one content.
+#[derive(Debug)]
+pub(crate) struct BodyBudget {
+    pages: Arc<Semaphore>,
+    pages_max: usize,
+    /// The place of the one that may take more than there is.
+    exemption: Arc<Semaphore>,
+    is_short: AtomicBool,
+}
+
+/// The part of the budget that a content has.
+#[derive(Debug, Default)]
+pub(crate) struct Reservation {
+    pages: Option<OwnedSemaphorePermit>,
+    exemption: Option<OwnedSemaphorePermit>,
+    bytes: usize,
+}
+
+/// There was no room until the deadline.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom;
+
+impl BodyBudget {
+    /// A budget of `bytes`.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let pages_max = bytes.div_ceil(PAGE_BYTES).clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            pages: Arc::new(Semaphore::new(pages_max)),
+            pages_max,
+            exemption: Arc::new(Semaphore::new(1)),
+            is_short: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether so much of it is taken that no job should start: more than half.
+    pub(crate) fn is_short(&self) -> bool {
+        let is_short = self.pages.available_permits() < self.pages_max / 2;
+        if is_short {
+            self.is_short.store(true, Relaxed);
+        }
+        is_short
+    }
+
+    /// Whether jobs may start again that were held back.
+    pub(crate) fn take_relief(&self) -> bool {
+        self.is_short.load(Relaxed) && !self.is_short() && self.is_short.swap(false, Relaxed)
+    }
+
+    /// Makes room for `bytes` more of a content, waiting for it until `deadline`.
+    ///
+    /// # Errors
+    /// The deadline is over.
+    pub(crate) async fn grow(
+        &self,
+        reservation: &mut Reservation,
+        bytes: usize,
+        deadline: Option<Instant>,
+    ) -> Result<(), NoRoom> {
+        let had = reservation.bytes.div_ceil(PAGE_BYTES);
+        reservation.bytes += bytes;
+        let wanted = reservation.bytes.div_ceil(PAGE_BYTES) - had;
+        if wanted == 0 || reservation.exemption.is_some() {
+            return Ok(());
+        }
+        let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
+        match Arc::clone(&self.pages).try_acquire_many_owned(wanted) {
+            Ok(pages) => reservation.add(pages),
+            Err(TryAcquireError::Closed) => {}
+            Err(TryAcquireError::NoPermits) => {
+                let over = async {
+                    match deadline {
+                        Some(deadline) => sleep_until(deadline.into()).await,
+                        None => pending().await,
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    pages = Arc::clone(&self.pages).acquire_many_owned(wanted) => {
+                        pages.into_iter().for_each(|pages| reservation.add(pages));
+                    }
+                    exemption = Arc::clone(&self.exemption).acquire_owned() => {
+                        reservation.exemption = exemption.ok();
+                    }
+                    () = over => return Err(NoRoom),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reservation {
+    fn add(&mut self, pages: OwnedSemaphorePermit) {
+        match &mut self.pages {
+            Some(all) => all.merge(pages),
+            None => self.pages = Some(pages),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn soon() -> Option<Instant> {
+        Some(Instant::now() + Duration::from_millis(20))
+    }
+
+    #[tokio::test]
+    async fn content_waits_for_room_and_one_does_not() {
+        let budget = BodyBudget::new(3 * PAGE_BYTES);
+        let (mut first, mut second, mut third) = Default::default();
+        assert_eq!(budget.grow(&mut first, 2 * PAGE_BYTES, None).await, Ok(()));
+        assert_eq!(budget.grow(&mut second, PAGE_BYTES, None).await, Ok(()));
+        // The first that finds no room is exempt, to its end.
+        assert_eq!(budget.grow(&mut second, 100 * PAGE_BYTES, None).await, Ok(()));
+        assert_eq!(budget.grow(&mut third, 1, soon()).await, Err(NoRoom));
+        drop(second);
+        let mut third = Reservation::default();
+        assert_eq!(budget.grow(&mut third, PAGE_BYTES, soon()).await, Ok(()));
+        assert_eq!(budget.pages.available_permits(), 0);
+        drop((first, third));
+        assert_eq!(budget.pages.available_permits(), 3);
+        assert_eq!(budget.exemption.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn all_that_wait_come_to_their_end_one_after_the_other() {
+        let budget = Arc::new(BodyBudget::new(PAGE_BYTES));
+        let receivers: Vec<_> = (0..20)
+            .map(|_| {
+                let budget = Arc::clone(&budget);
+                tokio::spawn(async move {
+                    let mut reservation = Reservation::default();
+                    for _ in 0..5 {
+                        budget.grow(&mut reservation, PAGE_BYTES, None).await.expect("no deadline");
+                        tokio::task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        for receiver in receivers {
+            receiver.await.expect("no panic");
+        }
+        assert_eq!(budget.pages.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn small_pieces_share_a_page() {
+        let budget = BodyBudget::new(2 * PAGE_BYTES);
+        let mut reservation = Reservation::default();
+        for _ in 0..PAGE_BYTES {
+            budget.grow(&mut reservation, 1, None).await.expect("room");
+        }
+        assert_eq!(budget.pages.available_permits(), 1);
+        assert!(!budget.is_short());
+        budget.grow(&mut reservation, 1, None).await.expect("room");
+        assert!(budget.is_short());
+        assert!(!budget.take_relief());
+        drop(reservation);
+        assert!(budget.take_relief());
+        assert!(!budget.take_relief(), "told once");
+    }
+}

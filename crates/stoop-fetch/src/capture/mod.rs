@@ -1,0 +1,91 @@
+//! Responses that are kept with their content, for the formats and folders that take more than the record.
+
+mod budget;
+mod collect;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use stoop::{Fields, Response, Version};
+
+pub(crate) use self::budget::{BodyBudget, Reservation};
+pub(crate) use self::collect::{CollectFault, Collected, Collector};
+
+/// A response with its content, as far as it was received.
+///
+/// It is the last response of a job: that of a redirect only where the redirect was not followed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Capture {
+    /// The URL of the response, after redirects, without a fragment. It may have a password.
+    pub url: String,
+    /// The status.
+    pub status: u16,
+    /// The version of HTTP.
+    pub version: Version,
+    /// The fields of the head, in their order.
+    pub fields: Fields,
+    /// The content, after transfer-coding, and decoded where the client decodes.
+    pub content: Bytes,
+    /// Why `content` is not all of it; none where it is.
+    pub truncated: Option<Truncated>,
+    /// The memory that it takes, given back with the last clone.
+    pub(crate) reservation: Option<Arc<Reservation>>,
+}
+
+/// Why the content of a response is incomplete: the words of `WARC-Truncated` (WARC 1.1 §5.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Truncated {
+    /// It is longer than the run takes.
+    Length,
+    /// The deadline of the job was over.
+    Time,
+    /// The connection ended, or what it carried was malformed.
+    Disconnect,
+}
+
+impl Truncated {
+    /// The word: `length`, `time` or `disconnect`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Time => "time",
+            Self::Disconnect => "disconnect",
+        }
+    }
+}
+
+impl Capture {
+    /// A response whose content is yet to come.
+    fn head(response: &Response) -> Self {
+        let url = response.url().unwrap_or_default();
+        Self {
+            url: url.split('#').next().unwrap_or_default().to_owned(),
+            status: response.status().as_u16(),
+            version: response.version(),
+            fields: response.fields().clone(),
+            content: Bytes::new(),
+            truncated: None,
+            reservation: None,
+        }
+    }
+
+    /// A response, for the tests of a format.
+    pub fn new(
+        url: impl Into<String>,
+        status: u16,
+        fields: Fields,
+        content: impl Into<Bytes>,
+    ) -> Self {
+        Self {
+            url: url.into(),
+            status,
+            version: Version::HTTP_11,
+            fields,
+            content: content.into(),
+            truncated: None,
+            reservation: None,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A folder in which the content of responses is saved, one file for each.
+
+mod names;
+mod place;
+
+use std::io;
+use std::path::PathBuf;
+
+use self::names::{hash_name, id_name, url_name};
+use self::place::{place, with_path};
+use crate::capture::Capture;
+use crate::record::Outcome;
+use crate::schedule::Started;
+use crate::summary::ResultCode;
+
+/// A folder for content: a file for each response with a status of 2xx whose content was received.
+///
+/// A file is there with all its content or not at all, also if the process is killed. None that is there is ever
+/// overwritten: where one with other content has the name already, `~` and the first 16 digits of the content's
+/// BLAKE3 follow it. The record of a job says in `saved` which file is its own, relative to the folder.
+///
+/// Content that is being written is in the folder `.partial`.
+///
+/// ```
+/// use stoop_fetch::{Fetch, FileNames, SaveFolder, format::JsonLines, source::Lines};
+///
+/// # let out = std::env::temp_dir().join("stoop-fetch-save-example");
+/// let fetch = Fetch::new().save(SaveFolder::new(&out).names(FileNames::UrlPath));
+/// let finished = fetch.run(Lines::new(&b"http://127.0.0.1:1/a/b.html\n"[..]), JsonLines::new(), std::io::sink())?;
+/// # assert_eq!(finished.figures().total_urls, 1);
+/// # std::fs::remove_dir_all(&out).ok();
+/// # Ok::<(), stoop_fetch::FetchError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SaveFolder {
+    folder: PathBuf,
+    names: FileNames,
+    has_any_status: bool,
+}
+
+/// How files are named, in a [`SaveFolder`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileNames {
+    /// By the BLAKE3 of the content, as `ab/cd/abcd….`: equal content is saved once.
+    #[default]
+    Hash,
+    /// By the job's identifier, as `ab/ID`, where `ab` begins the BLAKE3 of the identifier; by that of the URL where
+    /// there is none. All but letters, digits, `.`, `_` and `-` is percent-encoded, and a long one is cut.
+    Id,
+    /// By the URL that the job asks for, as `HOST/PATH`, `HOST:PORT/PATH` and `HOST/PATH?QUERY`; `index.html` where
+    /// the path ends with `/`.
+    UrlPath,
+}
+
+impl SaveFolder {
+    /// Files named by their content in `folder`, which is made if it is not there.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), names: FileNames::Hash, has_any_status: false }
+    }
+
+    /// How files are named. By default by their content.
+    #[must_use]
+    pub fn names(self, names: FileNames) -> Self {
+        Self { names, ..self }
+    }
+
+    /// Whether the content of responses with another status than 2xx is saved, too. Off by default.
+    #[must_use]
+    pub fn any_status(self, has_any_status: bool) -> Self {
+        Self { has_any_status, ..self }
+    }
+
+    /// Makes the folder, and removes what a process that was killed left in it half-written.
+    ///
+    /// # Errors
+    /// The system's, with the path.
+    pub(crate) fn prepare(&self) -> io::Result<()> {
+        place::prepare(&self.folder)
+    }
+
+    /// Removes what is needed while files are written only.
+    pub(crate) fn finish(&self) {
+        place::finish(&self.folder);
+    }
+
+    /// Saves the content of a job's response, and returns the file's path relative to the folder; none if it is not
+    /// one to save.
+    ///
+    /// # Errors
+    /// The system's, with the path.
+    pub(crate) fn save(
+        &self,
+        job: &Started,
+        outcome: &Outcome,
+        capture: &Capture,
+    ) -> io::Result<Option<String>> {
+        let is_wanted = match outcome.code {
+            ResultCode::Status(200..=299) => true,
+            ResultCode::Status(_) => self.has_any_status,
+            ResultCode::Error(_) => false,
+        };
+        if !is_wanted {
+            return Ok(None);
+        }
+        let name = match self.names {
+            FileNames::Hash => hash_name(&capture.content),
+            FileNames::Id => {
+                let id = job.options.as_ref().and_then(|options| options.id.as_deref());
+                id_name(id, &job.url)
+            }
+            FileNames::UrlPath => url_name(&job.url),
+        };
+        let placed = place(&self.folder, &name, &capture.content);
+        placed.map(Some).map_err(|error| with_path(&error, &self.folder.join(&name)))
+    }
+}

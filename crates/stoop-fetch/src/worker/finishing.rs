@@ -1,0 +1,65 @@
+//! From an outcome to its record: what is done with content comes between, on a thread where it takes long.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use stoop::Phase;
+use tokio::task::spawn_blocking;
+
+use super::Worker;
+use crate::format::RecordFormat;
+use crate::record::Outcome;
+use crate::slots::Answered;
+
+/// Content up to this length is worked on where it was received: that takes some 100 µs, and another thread as much.
+const INLINE_BYTES_MAX: usize = 64 << 10;
+
+impl<F: RecordFormat> Worker<F> {
+    /// Writes the record of slot `index`, after its content was saved and looked at, if it has any.
+    pub(super) async fn finish(&self, index: usize, mut outcome: Outcome) {
+        let Some(capture) = &outcome.capture else { return self.answer(index, &outcome) };
+        let processing = &self.run.settings.processing;
+        if capture.content.len() <= INLINE_BYTES_MAX && !processing.is_blocking() {
+            let processed = processing.process(&self.slots.borrow().slot(index).job, &mut outcome);
+            debug_assert!(processed.is_ok(), "only files fail, and those are not written here");
+            self.answer(index, &outcome);
+            drop(outcome);
+            return self.run.relieve();
+        }
+        // From here on the record is certain, so that an early end of the run waits for it.
+        let Some(answered) = self.take_answer(index, &outcome) else { return };
+        self.finishing.set(self.finishing.get() + 1);
+        self.finish_elsewhere(answered, outcome).await;
+        self.finishing.set(self.finishing.get() - 1);
+        if self.run.is_stopping() {
+            self.lane().wake_worker();
+        }
+    }
+
+    async fn finish_elsewhere(&self, answered: Answered, mut outcome: Outcome) {
+        let place = self.finishing_places.acquire().await;
+        let run = Arc::clone(&self.run);
+        let mut format = self.format.borrow().format.clone();
+        let work = move || {
+            let process =
+                AssertUnwindSafe(|| run.settings.processing.process(&answered.job, &mut outcome));
+            match catch_unwind(process) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => run.save_failed(error),
+                Err(_) => {
+                    let text = "a panic while its content was worked on: a defect";
+                    outcome = Outcome::local_error("internal", Phase::Receive, text);
+                }
+            }
+            let mut bytes = Vec::new();
+            format.format(&answered.record(&run.settings, &outcome), &mut bytes);
+            (bytes, answered, outcome)
+        };
+        if let Ok((bytes, answered, outcome)) = spawn_blocking(work).await {
+            drop(place);
+            self.append(&bytes, &answered, &outcome);
+            drop(outcome);
+            self.run.relieve();
+        }
+    }
+}
