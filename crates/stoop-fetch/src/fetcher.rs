@@ -9,7 +9,7 @@ use stoop::{
 };
 use url::Url;
 
-use crate::capture::{Capture, CollectFault, Collected, Collector};
+use crate::capture::{Capture, CollectFault, Collected, Collector, Exchange, listen, recorded};
 use crate::client_limits::limits;
 use crate::failures::{failed, is_of_host, masked_location};
 use crate::job::JobOptions;
@@ -74,7 +74,8 @@ impl Fetchers {
                 })
             }
         };
-        let client = self.client(settings, limits(settings), redirects)?;
+        let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
+        let client = self.client(settings, limits(settings), redirects, has_exchanges)?;
         Ok(Fetcher {
             client,
             template: settings.template.clone(),
@@ -96,7 +97,7 @@ impl Fetchers {
         limits.wire.body_bytes_max = None;
         limits.decoded_bytes_max = u64::MAX;
         let redirects = Redirects::follow(REDIRECTS_MAX);
-        let client = self.client(settings, limits, redirects)?;
+        let client = self.client(settings, limits, redirects, false)?;
         Ok(RobotsClient::new(client, settings.template.clone()))
     }
 
@@ -105,6 +106,7 @@ impl Fetchers {
         settings: &Settings,
         limits: ClientLimits,
         redirects: Redirects,
+        has_exchanges: bool,
     ) -> Result<Client, Error> {
         let client = Client::builder();
         let client = match &settings.configure {
@@ -112,6 +114,10 @@ impl Fetchers {
             None => client,
         };
         let client = client.limits(limits).redirects(redirects);
+        let client = match has_exchanges {
+            true => client.observe(|_, event| listen(event)),
+            false => client,
+        };
         let client = match settings.setup_timeout {
             Some(limit) => client.setup_timeout(limit),
             None => client,
@@ -158,7 +164,12 @@ impl Fetcher {
 
     async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
         let deadline = self.collector.is_some().then(|| Instant::now() + self.timeout);
-        let mut response = self.client.send(request?).await?;
+        let request = request?;
+        let (response, exchanges) = match self.has_exchanges() {
+            true => recorded(self.client.send(request)).await,
+            false => (self.client.send(request).await, Vec::new()),
+        };
+        let mut response = response?;
         let mut details = self.is_detailed.then(|| Details {
             final_url: response.url().map(|url| mask::text(url).into_owned()),
             redirects: Some(response.redirects()),
@@ -179,7 +190,7 @@ impl Fetcher {
         });
         // The clock is read only where the time is reported.
         let head = details.is_some().then(Instant::now);
-        let (received, capture) = self.receive(&mut response, deadline).await;
+        let (received, capture) = self.receive(&mut response, deadline, exchanges).await;
         if let (Some(details), Some(head)) = (&mut details, head) {
             details.phases.t_recv_us = Some(micros(head.elapsed()));
             details.wire_bytes = response.body_mut().wire_bytes();
@@ -212,11 +223,16 @@ impl Fetcher {
         })
     }
 
+    fn has_exchanges(&self) -> bool {
+        self.collector.as_ref().is_some_and(|collector| collector.has_exchanges)
+    }
+
     /// Receives the content of a response: counts it, or keeps it.
     async fn receive(
         &self,
         response: &mut Response,
         deadline: Option<Instant>,
+        exchanges: Vec<Exchange>,
     ) -> (Result<u64, CollectFault>, Option<Box<Capture>>) {
         if self.skips_content {
             return (Ok(0), None);
@@ -224,7 +240,8 @@ impl Fetcher {
         let Some(collector) = &self.collector else {
             return (response.body_mut().discard().await.map_err(CollectFault::Client), None);
         };
-        let Collected { capture, fault } = collector.collect(response, deadline).await;
+        let Collected { mut capture, fault } = collector.collect(response, deadline).await;
+        capture.exchanges = exchanges;
         let received = match fault {
             None => Ok(capture.content.len() as u64),
             Some(fault) => Err(fault),

@@ -66,7 +66,7 @@ pub mod source;
 pub mod summary;
 pub mod target;
 
-pub use self::capture::{Capture, Truncated};
+pub use self::capture::{Capture, Exchange, ExchangeResponse, Truncated};
 pub use self::error::FetchError;
 pub use self::fetch::Fetch;
 pub use self::politeness::{HostGroup, Politeness};

@@ -100,12 +100,13 @@ impl Run {
         writer: impl Write + Send + 'static,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers));
-        let (mut format, mut begin) = (format, Vec::new());
+        let (mut format, mut begin, mut end) = (format, Vec::new(), Vec::new());
         format.begin(&mut begin);
+        format.end(&mut end);
         state.output.append(&begin, None);
         // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.
         spawn(&state, "stoop-tls", |run| run.fetchers.warm_up())?;
-        let writer = spawn(&state, "stoop-write", move |run| run_writer(run, writer))?;
+        let writer = spawn(&state, "stoop-write", move |run| run_writer(run, writer, &end))?;
         let workers = (0..state.settings.workers).map(|index| {
             let format = format.clone();
             spawn(&state, "stoop-worker", move |run| run_worker(run, index, format))
@@ -226,8 +227,12 @@ fn run_worker<F: RecordFormat>(run: &Arc<RunState>, index: usize, format: F) -> 
 }
 
 /// The thread of the writer.
-fn run_writer(run: &RunState, writer: impl Write) -> io::Result<()> {
-    let written = run.output.write_to(writer, || run.wake_workers());
+fn run_writer(run: &RunState, mut writer: impl Write, end: &[u8]) -> io::Result<()> {
+    let written = run.output.write_to(&mut writer, || run.wake_workers());
+    let written = written.and_then(|()| match end {
+        [] => Ok(()),
+        end => writer.write_all(end).and_then(|()| writer.flush()),
+    });
     if written.is_err() {
         run.stop();
     }

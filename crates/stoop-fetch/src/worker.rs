@@ -70,6 +70,7 @@ pub(crate) fn work<F: RecordFormat>(
         let collector = collects.then(|| Collector {
             budget: Arc::clone(&run.content_budget),
             cut_at: run.settings.cut_at(),
+            has_exchanges: format.needs_exchanges(),
         });
         let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, collector, known);
         let worker = Rc::new(Worker {

@@ -82,6 +82,29 @@ const PROTEGO: Tool = Tool {
     ],
 };
 
+/// Readers of web archives in Python and C++, which read ours.
+const WARC_READERS: Tool = Tool {
+    name: "warcio and fastwarc",
+    probe: &[
+        "test",
+        "-d",
+        "target/tools/warc/warcio-1.8.1.dist-info",
+        "-a",
+        "-d",
+        "target/tools/warc/fastwarc-2.0.1.dist-info",
+    ],
+    install: &[
+        "pip3",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--upgrade",
+        "--target=target/tools/warc",
+        "warcio==1.8.1",
+        "fastwarc==2.0.1",
+    ],
+};
+
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY, AUTOBAHN];
 
 /// Programs that the tests talk to or that download what they read, and their Debian packages. A
@@ -162,7 +185,8 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
         commands.push(install.arg("--no-install-recommends").args(packages));
     }
     // They need Go and pip, which are among the packages.
-    let behind = [GO_HTTPBIN, PROTEGO].into_iter().filter(|tool| !tool.is_installed());
+    let behind =
+        [GO_HTTPBIN, PROTEGO, WARC_READERS].into_iter().filter(|tool| !tool.is_installed());
     commands.extend(behind.map(|tool| command(tool.install)));
     let mut failed = Vec::new();
     for command in &commands {

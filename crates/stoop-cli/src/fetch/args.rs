@@ -21,6 +21,7 @@ Examples:
   stoop fetch -i urls.txt -c 500 -t 2 > answers.csv
   stoop fetch -i urls.gz --format jsonl -o answers.jsonl --summary json 2> summary.json
   stoop fetch -i urls.txt --save pages/ --save-as url -f jsonl -o pages.jsonl
+  stoop fetch -i urls.txt -f warc -o crawl/ --file-size 500MB
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
@@ -99,7 +100,7 @@ A terminal that is narrower than the table gets one figure a line.
 Variables (a flag overrides them; an empty one counts as not set; --no-env ignores all of these):
   STOOP_CONCURRENCY, STOOP_REQUEST_TIMEOUT, STOOP_USER_AGENT, STOOP_LIMIT, STOOP_DURATION
              as --concurrency, --timeout, --user-agent, --limit and --duration
-  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl or pretty
+  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl, warc or pretty
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION, FORMAT
              the same where those are not set. As they may be meant for other programs, an invalid
              one is ignored, and one that changes a default is named, on stderr
@@ -317,7 +318,8 @@ pub(super) fn format(text: &str) -> Result<LineFormat, String> {
         "plain" | "csv" => Ok(LineFormat::Csv),
         "jsonl" => Ok(LineFormat::Jsonl),
         "pretty" => Ok(LineFormat::Pretty),
-        _ => Err("must be plain, csv, jsonl or pretty".to_owned()),
+        "warc" => Ok(LineFormat::Warc),
+        _ => Err("must be plain, csv, jsonl, warc or pretty".to_owned()),
     }
 }
 

@@ -23,6 +23,8 @@ const FILE_WRITE_BYTES: usize = 64 << 10;
 pub(crate) enum RecordOutput {
     Stdout,
     File(PathBuf),
+    /// Files in a folder.
+    Folder(PathBuf),
     Nowhere,
 }
 
@@ -30,7 +32,7 @@ impl RecordOutput {
     /// What a message calls it.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path) | Self::Folder(path) => path.display().to_string(),
             Self::Stdout | Self::Nowhere => "standard output".to_owned(),
         }
     }
@@ -59,7 +61,8 @@ impl LineSink {
         match output {
             RecordOutput::Stdout => Self::stdout(progress),
             RecordOutput::File(path) => Self::file(path, input),
-            RecordOutput::Nowhere => Ok(Self::discard()),
+            // Files in a folder are written by the library.
+            RecordOutput::Folder(_) | RecordOutput::Nowhere => Ok(Self::discard()),
         }
     }
 

@@ -4,17 +4,24 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::units;
+
 /// What is written, and where.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Write the lines to FILE, which is made anew, instead of standard output
+    /// Write the lines to FILE, which is made anew, instead of standard output; to files in a folder if it
+    /// is one, or ends with '/'
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
     /// The format of a line [default: pretty on a terminal, else csv]
     #[arg(short, long, value_name = "FORMAT")]
     pub(super) format: Option<LineFormat>,
+
+    /// Begin another file in the folder of --output before one gets longer than this [default: 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = file_size)]
+    pub(super) file_size: Option<u64>,
 
     /// Begin csv with a line of the columns' names
     #[arg(long)]
@@ -50,9 +57,20 @@ pub(crate) enum LineFormat {
     Csv,
     /// one JSON object a line, with more fields
     Jsonl,
+    /// an archive of requests and answers with their content, WARC/1.1, compressed unless the name of
+    /// FILE ends with .warc; in a folder each file has its index, in CDXJ
+    Warc,
     /// `[code] url: Nms`
     #[value(help = "[code] url: Nms")]
     Pretty,
+}
+
+fn file_size(text: &str) -> Result<u64, String> {
+    match units::size(text)? {
+        Some(size) if size > 0 => Ok(size),
+        Some(_) => Err("must be at least 1".to_owned()),
+        None => Ok(u64::MAX),
+    }
 }
 
 /// The format of the summary.

@@ -73,6 +73,8 @@ pub(crate) struct FetchPlan {
     pub(crate) allow_private: bool,
     pub(crate) versions: Versions,
     pub(crate) output: RecordOutput,
+    /// The length of a file in the folder of the output.
+    pub(crate) file_size: Option<u64>,
     /// CSV begins with the names of its columns.
     pub(crate) has_csv_header: bool,
     /// Lines that were there before are passed over.
@@ -120,6 +122,9 @@ impl FetchPlan {
     /// [`CommandFailure::Usage`] for a variable of this program whose value is not allowed.
     pub(crate) fn new(args: FetchArgs, environment: &Environment) -> Result<Self, CommandFailure> {
         let output = match &args.output.output {
+            Some(path) if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+                RecordOutput::Folder(path.clone())
+            }
             Some(path) if path.as_os_str() != "-" => RecordOutput::File(path.clone()),
             _ => RecordOutput::Stdout,
         };
@@ -138,6 +143,8 @@ impl FetchPlan {
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
+        let format = format.unwrap_or(default_format);
+        check_output(format, &output, is_terminal, args.output.file_size)?;
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
         let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));
@@ -197,7 +204,8 @@ impl FetchPlan {
                 (false, false) => Versions::All,
             },
             output,
-            format: format.unwrap_or(default_format),
+            file_size: args.output.file_size,
+            format,
             has_csv_header: args.output.csv_header,
             is_distinct: args.dedupe,
             summary: args.output.summary(),
@@ -219,4 +227,30 @@ impl FetchPlan {
             notes: Some(variables.into_notes()).filter(|_| !args.output.quiet).unwrap_or_default(),
         })
     }
+}
+
+/// Whether records of a format can go to an output.
+///
+/// # Errors
+/// [`CommandFailure::Usage`], with what to do instead.
+fn check_output(
+    format: LineFormat,
+    output: &RecordOutput,
+    is_terminal: bool,
+    file_size: Option<u64>,
+) -> Result<(), CommandFailure> {
+    let is_folder = matches!(output, RecordOutput::Folder(_));
+    let fault = match format {
+        LineFormat::Warc if is_terminal => {
+            "an archive is not for a terminal: add -o FILE, or -o FOLDER/"
+        }
+        LineFormat::Pretty if is_folder => {
+            "-f pretty is for people, and one file: use csv, jsonl or warc"
+        }
+        _ if file_size.is_some() && !is_folder => {
+            "--file-size is for files in a folder: -o FOLDER/"
+        }
+        _ => return Ok(()),
+    };
+    Err(CommandFailure::Usage(fault.to_owned()))
 }

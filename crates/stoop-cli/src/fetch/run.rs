@@ -3,10 +3,11 @@
 
 use std::future::pending;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::process::exit;
 use std::time::Duration;
 
-use stoop_fetch::format::{Csv, JsonLines};
+use stoop_fetch::format::{Csv, JsonLines, ShardFormat, Shards, Warc};
 use stoop_fetch::source::{Distinct, JobSource, JsonJobs, Lines};
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
@@ -14,7 +15,7 @@ use tokio::time::{Instant, interval, sleep_until};
 
 use super::args::InputFormat;
 use super::describe::describe;
-use super::output::LineSink;
+use super::output::{LineSink, RecordOutput};
 use super::output_args::LineFormat;
 use super::plan::{FetchPlan, UrlSource};
 use super::pretty::Pretty;
@@ -22,6 +23,9 @@ use super::progress::ProgressDisplay;
 use super::source::OpenSource;
 use crate::failure::CommandFailure;
 use crate::signals::{self, Signals};
+
+/// The length of a file in the folder of the output: what archives usually have.
+const FILE_SIZE: u64 = 1 << 30;
 
 /// How often the progress display changes.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
@@ -77,6 +81,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let run = start(fetch, &plan, jobs(&plan, lines), sink).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
+        FetchError::Write(error) => cannot_write(&error),
         error => CommandFailure::Usage(error.to_string()),
     })?;
     let signal = control.block_on(watch(&run, &plan, signals, progress.as_ref()));
@@ -130,14 +135,41 @@ fn start(
     sink: impl Write + Send + 'static,
 ) -> Result<Run, FetchError> {
     let escapes = plan.is_terminal;
+    let csv = Csv::new().escape_controls(escapes).with_header(plan.has_csv_header);
+    let lines = JsonLines::new().escape_controls(escapes);
+    if let RecordOutput::Folder(folder) = &plan.output {
+        let shards = Shards::new(folder).bytes_max(plan.file_size.unwrap_or(FILE_SIZE));
+        return match plan.format {
+            LineFormat::Csv => start_shards(fetch, source, csv, shards),
+            LineFormat::Jsonl | LineFormat::Pretty => start_shards(fetch, source, lines, shards),
+            LineFormat::Warc => start_shards(fetch, source, Warc::new(), shards),
+        };
+    }
     match plan.format {
-        LineFormat::Csv => {
-            let csv = Csv::new().escape_controls(escapes).with_header(plan.has_csv_header);
-            fetch.start(source, csv, sink)
+        LineFormat::Csv => fetch.start(source, csv, sink),
+        LineFormat::Jsonl => fetch.start(source, lines, sink),
+        LineFormat::Warc => {
+            let is_plain =
+                matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
+            let warc = Warc::new();
+            fetch.start(source, if is_plain { warc.uncompressed() } else { warc }, sink)
         }
-        LineFormat::Jsonl => fetch.start(source, JsonLines::new().escape_controls(escapes), sink),
         LineFormat::Pretty => fetch.start(source, Pretty { is_coloured: plan.is_coloured }, sink),
     }
+}
+
+fn start_shards(
+    fetch: Fetch,
+    source: Box<dyn JobSource>,
+    format: impl ShardFormat,
+    shards: Shards,
+) -> Result<Run, FetchError> {
+    let (format, writer) = shards.open(format).map_err(FetchError::Write)?;
+    fetch.start(source, format, writer)
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|of| of == extension)
 }
 
 /// Whether a write failed because the output has no reader any more: a closed pipe, or (EIO) a closed

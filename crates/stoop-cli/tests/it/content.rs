@@ -180,6 +180,45 @@ fn a_folder_that_cannot_be_written_ends_the_run_and_says_so() {
 }
 
 #[test]
+fn records_go_to_files_of_a_length_in_a_folder() {
+    let server = Server::start();
+    let folder = Folder::new("files");
+    let urls: String = (0..50).map(|n| server.url(&format!("/ok/{n}")) + "\n").collect();
+    let mut command = stoop("fetch -f jsonl --file-size 4KiB --summary none -o");
+    command.arg(folder.0.join("new").join(""));
+    let ran = run(command, urls);
+    assert_eq!((ran.code, ran.stdout.len()), (Some(0), 0), "{}", ran.stderr);
+    let files = folder.files();
+    let lines = files.iter().filter(|(name, _)| name.contains("part-0"));
+    let lines = lines.map(|(_, text)| text.iter().filter(|byte| **byte == b'\n').count());
+    assert_eq!(lines.sum::<usize>(), 50);
+    assert!(files.len() > 3 && files.contains_key("new/part.manifest.jsonl"), "{:?}", files.keys());
+    assert!(files.iter().all(|(_, text)| text.len() <= 4096));
+}
+
+#[test]
+fn an_archive_is_compressed_unless_its_name_says_otherwise() {
+    let server = Server::start();
+    let folder = Folder::new("warc");
+    fs::create_dir(&folder.0).expect("writable");
+    for (name, begin) in [("a.warc.gz", &b"\x1f\x8b\x08"[..]), ("a.warc", b"WARC/1.1\r\n")] {
+        let mut command = stoop("fetch -f warc --summary none -o");
+        command.arg(folder.0.join(name));
+        assert_eq!(run(command, server.url("/ok/3")).code, Some(0));
+        let archive = fs::read(folder.0.join(name)).expect("written");
+        assert!(archive.starts_with(begin), "{name}");
+    }
+    for (options, text) in [
+        ("-f pretty -o ./", "-f pretty is for people"),
+        ("-f csv --file-size 1MB", "--file-size is for files in a folder"),
+        ("-f csv -o ./ --file-size 0", "must be at least 1"),
+    ] {
+        let ran = run(stoop(&format!("fetch {options}")), "");
+        assert!(ran.code == Some(2) && ran.stderr.contains(text), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn memory_for_content_is_bounded() {
     let server = Server::start();
     let folder = Folder::new("memory");

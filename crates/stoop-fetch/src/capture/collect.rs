@@ -15,6 +15,8 @@ pub(crate) struct Collector {
     pub(crate) budget: Arc<BodyBudget>,
     /// Where content is cut; none where what is longer is an error.
     pub(crate) cut_at: Option<u64>,
+    /// The exchanges of a job are kept, too.
+    pub(crate) has_exchanges: bool,
 }
 
 /// A response that was received, and why not all of it was, if so.
@@ -105,44 +107,86 @@ impl Collector {
     }
 }
 
-/// Content that is not copied if it came in one piece.
-#[derive(Debug)]
-enum Gathered {
-    One(Bytes),
-    More(BytesMut),
-}
+/// The least memory that is taken at once for content of several pieces.
+const SEGMENT_BYTES_MIN: usize = 16 << 10;
 
-impl Default for Gathered {
-    fn default() -> Self {
-        Self::One(Bytes::new())
-    }
+/// Content that is not copied if it came in one piece. That of several is gathered in segments, each a quarter of what
+/// there is, so that no more than that is taken in vain, and joined at the end.
+#[derive(Debug, Default)]
+struct Gathered {
+    only: Bytes,
+    segments: Vec<Vec<u8>>,
+    len: usize,
 }
 
 impl Gathered {
     fn len(&self) -> usize {
-        match self {
-            Self::One(piece) => piece.len(),
-            Self::More(all) => all.len(),
-        }
+        self.len
     }
 
     fn push(&mut self, piece: Bytes) {
-        match self {
-            Self::One(first) if first.is_empty() => *first = piece,
-            Self::One(first) => {
-                let mut all = BytesMut::with_capacity(2 * (first.len() + piece.len()));
-                all.extend_from_slice(first);
-                all.extend_from_slice(&piece);
-                *self = Self::More(all);
-            }
-            Self::More(all) => all.extend_from_slice(&piece),
+        self.len += piece.len();
+        if self.segments.is_empty() && self.only.is_empty() {
+            self.only = piece;
+            return;
+        }
+        let only = std::mem::take(&mut self.only);
+        self.copy(&only);
+        self.copy(&piece);
+    }
+
+    fn copy(&mut self, mut bytes: &[u8]) {
+        if let Some(last) = self.segments.last_mut() {
+            let (fits, rest) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
+            last.extend_from_slice(fits);
+            bytes = rest;
+        }
+        if !bytes.is_empty() {
+            let room = bytes.len().max(self.len / 4).max(SEGMENT_BYTES_MIN);
+            let mut segment = Vec::with_capacity(room);
+            segment.extend_from_slice(bytes);
+            self.segments.push(segment);
         }
     }
 
-    fn into_bytes(self) -> Bytes {
-        match self {
-            Self::One(piece) => piece,
-            Self::More(all) => all.freeze(),
+    fn into_bytes(mut self) -> Bytes {
+        match self.segments.len() {
+            0 => self.only,
+            1 => self.segments.remove(0).into(),
+            _ => {
+                let mut all = BytesMut::with_capacity(self.len);
+                for segment in self.segments {
+                    all.extend_from_slice(&segment);
+                }
+                all.freeze()
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_piece_is_not_copied() {
+        let piece = Bytes::from(vec![7; 100]);
+        let mut content = Gathered::default();
+        content.push(Bytes::new());
+        content.push(piece.clone());
+        assert_eq!(content.into_bytes().as_ptr(), piece.as_ptr());
+    }
+
+    #[test]
+    fn pieces_are_joined_and_little_memory_is_taken_in_vain() {
+        let pieces: Vec<Vec<u8>> = (0..3000_usize).map(|n| vec![n as u8; 7 * n % 5000]).collect();
+        let mut content = Gathered::default();
+        for piece in &pieces {
+            content.push(Bytes::from(piece.clone()));
+            let taken: usize = content.segments.iter().map(Vec::capacity).sum();
+            assert!(taken <= content.len() * 5 / 4 + SEGMENT_BYTES_MIN, "{taken}");
+        }
+        assert_eq!(content.len(), pieces.concat().len());
+        assert_eq!(content.into_bytes(), pieces.concat());
     }
 }

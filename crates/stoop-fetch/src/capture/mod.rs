@@ -2,6 +2,7 @@
 
 mod budget;
 mod collect;
+mod exchanges;
 
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use stoop::{Fields, Response, Version};
 
 pub(crate) use self::budget::{BodyBudget, Reservation};
 pub(crate) use self::collect::{CollectFault, Collected, Collector};
+pub use self::exchanges::{Exchange, ExchangeResponse};
+pub(crate) use self::exchanges::{listen, recorded};
 
 /// A response with its content, as far as it was received.
 ///
@@ -27,6 +30,11 @@ pub struct Capture {
     pub fields: Fields,
     /// The content, after transfer-coding, and decoded where the client decodes.
     pub content: Bytes,
+    /// Whether content codings were taken off.
+    pub is_decoded: bool,
+    /// All requests of the job as they were sent, in order, with the heads of their responses; the last is the one
+    /// above. Kept only for formats that need them.
+    pub exchanges: Vec<Exchange>,
     /// Why `content` is not all of it; none where it is.
     pub truncated: Option<Truncated>,
     /// The memory that it takes, given back with the last clone.
@@ -66,6 +74,8 @@ impl Capture {
             version: response.version(),
             fields: response.fields().clone(),
             content: Bytes::new(),
+            is_decoded: !response.decoded_from().is_empty(),
+            exchanges: Vec::new(),
             truncated: None,
             reservation: None,
         }
@@ -84,6 +94,8 @@ impl Capture {
             version: Version::HTTP_11,
             fields,
             content: content.into(),
+            is_decoded: false,
+            exchanges: Vec::new(),
             truncated: None,
             reservation: None,
         }

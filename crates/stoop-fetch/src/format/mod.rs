@@ -3,13 +3,17 @@
 mod csv;
 mod json_lines;
 mod printable;
+mod shards;
 #[cfg(test)]
 mod tests;
 mod timestamp;
+mod warc;
 
 pub use self::csv::Csv;
 pub use self::json_lines::JsonLines;
 pub use self::printable::Printable;
+pub use self::shards::{ShardFormat, ShardRecords, ShardWriter, Shards};
+pub use self::warc::Warc;
 use crate::record::Record;
 
 /// Turns records into the bytes that are written for them. Each worker thread formats with a clone of its own. It
@@ -24,6 +28,12 @@ pub trait RecordFormat: Clone + Send + 'static {
         let _ = into;
     }
 
+    /// Appends what stands after the last record. By default nothing. It is called once for all threads, before any
+    /// record.
+    fn end(&mut self, into: &mut Vec<u8>) {
+        let _ = into;
+    }
+
     /// Whether the format uses [`Outcome::details`](crate::Outcome::details), which are gathered only if it does.
     /// By default it does.
     fn needs_details(&self) -> bool {
@@ -33,6 +43,12 @@ pub trait RecordFormat: Clone + Send + 'static {
     /// Whether the format uses [`Outcome::capture`](crate::Outcome::capture), the response with its content, which is
     /// kept only if it does. By default it does not.
     fn needs_content(&self) -> bool {
+        false
+    }
+
+    /// Whether the format uses [`Capture::exchanges`](crate::Capture::exchanges), all requests of a job as they were
+    /// sent. By default it does not. One that does needs the content, too.
+    fn needs_exchanges(&self) -> bool {
         false
     }
 }

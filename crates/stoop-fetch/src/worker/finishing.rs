@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use stoop::Phase;
 use tokio::task::spawn_blocking;
 
@@ -53,6 +54,10 @@ impl<F: RecordFormat> Worker<F> {
             }
             let mut bytes = Vec::new();
             format.format(&answered.record(&run.settings, &outcome), &mut bytes);
+            // Its memory counts until the record is written, which has what is needed of it.
+            if let Some(capture) = &mut outcome.capture {
+                capture.content = Bytes::new();
+            }
             (bytes, answered, outcome)
         };
         if let Ok((bytes, answered, outcome)) = spawn_blocking(work).await {

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod accepted;
+mod archives;
 mod bodies;
 mod client;
 mod corpora;

@@ -1,0 +1,330 @@
+//! Records in files of a length, each there whole or not at all, with an index and a manifest.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::RecordFormat;
+use crate::record::Record;
+use crate::summary::ResultCode;
+
+/// What a format is asked for besides, where its records are written to [`Shards`].
+pub trait ShardFormat: RecordFormat {
+    /// The extension of a file, such as `warc.gz`.
+    fn extension(&self) -> &'static str;
+
+    /// The extension of the index of a file. By default there is none.
+    fn index_extension(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Appends what stands at the beginning of a file of that name. By default what
+    /// [`begin`](RecordFormat::begin) does.
+    fn begin_shard(&mut self, name: &str, into: &mut Vec<u8>) {
+        let _ = name;
+        self.begin(into);
+    }
+
+    /// Appends what stands at the end of a file. By default what [`end`](RecordFormat::end) does.
+    fn end_shard(&mut self, into: &mut Vec<u8>) {
+        self.end(into);
+    }
+
+    /// Appends what the index has to know of the record that was just formatted, in a form of the format's own.
+    fn take_entry(&mut self, into: &mut Vec<u8>) {
+        let _ = into;
+    }
+
+    /// The lines of the index for a record that begins at `start` of the file `name`. The index of a file is sorted.
+    fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {
+        let _ = (entry, start, name);
+        Vec::new()
+    }
+}
+
+/// A folder of files, each with the records of a format up to a length: `PREFIX-00000.EXTENSION` and so on, after those
+/// that are there. No file is overwritten.
+///
+/// A file that is being written has `.partial` after its name; it gets its name with its last record. The manifest,
+/// `PREFIX.manifest.jsonl`, has a line of JSON for each file that is complete: `file`, `bytes`, `records`, `ok` (a
+/// status of 2xx), `errors`, and `index`, if it has one.
+///
+/// ```
+/// use stoop_fetch::{Fetch, format::{Shards, Warc}, source::Lines};
+///
+/// # let out = std::env::temp_dir().join(format!("stoop-fetch-shards-example-{}", std::process::id()));
+/// let (format, writer) = Shards::new(&out).bytes_max(100 << 20).open(Warc::new())?;
+/// let finished = Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
+/// # assert_eq!(finished.figures().total_urls, 1);
+/// # assert!(out.join("part-00000.warc.gz").exists() && out.join("part.manifest.jsonl").exists());
+/// # std::fs::remove_dir_all(&out).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Shards {
+    folder: PathBuf,
+    prefix: String,
+    bytes_max: u64,
+}
+
+impl Shards {
+    /// Files of 1 GiB in `folder`, which is made if it is not there.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), prefix: "part".to_owned(), bytes_max: 1 << 30 }
+    }
+
+    /// What the names of the files begin with. By default `part`.
+    #[must_use]
+    pub fn prefix(self, prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), ..self }
+    }
+
+    /// The length that a file has at most, in bytes, unless a single record is longer. By default 1 GiB.
+    #[must_use]
+    pub fn bytes_max(self, bytes_max: u64) -> Self {
+        Self { bytes_max, ..self }
+    }
+
+    /// The format and the writer of a run whose records are written so. They belong together.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read.
+    pub fn open<F: ShardFormat>(self, format: F) -> io::Result<(ShardRecords<F>, ShardWriter<F>)> {
+        let of = |error: io::Error| with_path(&error, &self.folder);
+        fs::create_dir_all(&self.folder).map_err(of)?;
+        let next = self.next_number().map_err(of)?;
+        let records =
+            ShardRecords { format: format.clone(), record: Vec::new(), entry: Vec::new() };
+        Ok((records, ShardWriter { shards: self, format, next, current: None }))
+    }
+
+    /// The first number that no file has.
+    fn next_number(&self) -> io::Result<u64> {
+        let mut next = 0;
+        for entry in fs::read_dir(&self.folder)? {
+            let name = entry?.file_name();
+            let number = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(&self.prefix)?.strip_prefix('-'))
+                .and_then(|name| name.split('.').next()?.parse::<u64>().ok());
+            next = number.map_or(next, |number| next.max(number.saturating_add(1)));
+        }
+        Ok(next)
+    }
+}
+
+/// The records of a format, as the [`ShardWriter`] that was made with it takes them.
+#[derive(Clone, Debug)]
+pub struct ShardRecords<F> {
+    format: F,
+    record: Vec<u8>,
+    entry: Vec<u8>,
+}
+
+/// What a frame before each record says: its length, that of its entry in the index, and what came of the job.
+const FRAME_BYTES: usize = 13;
+/// The frame of the end has this in place of what came of a job.
+const END: u8 = 3;
+
+impl<F: ShardFormat> RecordFormat for ShardRecords<F> {
+    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
+        self.record.clear();
+        self.record.shrink_to(1 << 20);
+        self.entry.clear();
+        self.format.format(record, &mut self.record);
+        self.format.take_entry(&mut self.entry);
+        let result = match record.outcome.code {
+            ResultCode::Status(200..=299) => 0,
+            ResultCode::Status(_) => 1,
+            ResultCode::Error(_) => 2,
+        };
+        into.push(result);
+        into.extend_from_slice(&(self.record.len() as u64).to_le_bytes());
+        into.extend_from_slice(&u32::try_from(self.entry.len()).unwrap_or(0).to_le_bytes());
+        into.extend_from_slice(&self.record);
+        into.extend_from_slice(&self.entry);
+    }
+
+    fn end(&mut self, into: &mut Vec<u8>) {
+        into.push(END);
+        into.extend_from_slice(&[0; FRAME_BYTES - 1]);
+    }
+
+    fn needs_details(&self) -> bool {
+        self.format.needs_details()
+    }
+
+    fn needs_content(&self) -> bool {
+        self.format.needs_content()
+    }
+
+    fn needs_exchanges(&self) -> bool {
+        self.format.needs_exchanges()
+    }
+}
+
+/// Writes the records of a run to [`Shards`]. It takes what a run writes in the format that it was made with, and
+/// nothing else.
+#[derive(Debug)]
+pub struct ShardWriter<F> {
+    shards: Shards,
+    format: F,
+    next: u64,
+    current: Option<Shard>,
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+struct Shard {
+    name: String,
+    file: BufWriter<File>,
+    bytes: u64,
+    counts: Counts,
+    index: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct Counts {
+    records: u64,
+    ok: u64,
+    errors: u64,
+}
+
+/// A line of the manifest.
+#[derive(Serialize)]
+struct ManifestLine<'a> {
+    file: &'a str,
+    bytes: u64,
+    #[serde(flatten)]
+    counts: Counts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<&'a str>,
+}
+
+impl<F: ShardFormat> Write for ShardWriter<F> {
+    /// Writes whole records, as a run does.
+    fn write(&mut self, frames: &[u8]) -> io::Result<usize> {
+        let mut rest = frames;
+        while let Some((frame, after)) = rest.split_first_chunk::<FRAME_BYTES>() {
+            let (result, lengths) = (frame[0], &frame[1..]);
+            let record = u64::from_le_bytes(lengths[..8].try_into().expect("8 bytes"));
+            let entry = u32::from_le_bytes(lengths[8..].try_into().expect("4 bytes"));
+            let record = usize::try_from(record).map_err(|_| not_whole())?;
+            let end = record.checked_add(entry as usize).ok_or_else(not_whole)?;
+            let (Some(entry), Some(record)) = (after.get(record..end), after.get(..record)) else {
+                return Err(not_whole());
+            };
+            match result {
+                END => self.close()?,
+                result => self.push(record, entry, result)?,
+            }
+            rest = &after[end..];
+        }
+        match rest {
+            [] => Ok(frames.len()),
+            _ => Err(not_whole()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.current {
+            Some(shard) => shard.file.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<F: ShardFormat> ShardWriter<F> {
+    fn push(&mut self, record: &[u8], entry: &[u8], result: u8) -> io::Result<()> {
+        let is_full = self.current.as_ref().is_some_and(|shard| {
+            shard.counts.records > 0 && shard.bytes + record.len() as u64 > self.shards.bytes_max
+        });
+        if is_full {
+            self.close()?;
+        }
+        if self.current.is_none() {
+            self.current = Some(self.begin()?);
+        }
+        let shard = self.current.as_mut().expect("begun");
+        shard.index.extend(self.format.index_lines(entry, shard.bytes, &shard.name));
+        shard.file.write_all(record)?;
+        shard.bytes += record.len() as u64;
+        shard.counts.records += 1;
+        shard.counts.ok += u64::from(result == 0);
+        shard.counts.errors += u64::from(result == 2);
+        Ok(())
+    }
+
+    /// Begins the next file.
+    fn begin(&mut self) -> io::Result<Shard> {
+        let name = format!("{}-{:05}.{}", self.shards.prefix, self.next, self.format.extension());
+        self.next += 1;
+        let path = self.path(&(name.clone() + ".partial"));
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+        let file = BufWriter::new(file.map_err(|error| with_path(&error, &path))?);
+        let mut shard =
+            Shard { name, file, bytes: 0, counts: Counts::default(), index: Vec::new() };
+        let mut begin = Vec::new();
+        self.format.begin_shard(&shard.name, &mut begin);
+        shard.file.write_all(&begin)?;
+        shard.bytes = begin.len() as u64;
+        Ok(shard)
+    }
+
+    /// Ends the file that is being written, and gives it its name.
+    fn close(&mut self) -> io::Result<()> {
+        let Some(mut shard) = self.current.take() else { return Ok(()) };
+        let mut end = Vec::new();
+        self.format.end_shard(&mut end);
+        shard.file.write_all(&end)?;
+        shard.bytes += end.len() as u64;
+        shard.file.flush()?;
+        let index =
+            self.format.index_extension().map(|extension| format!("{}.{extension}", shard.name));
+        if let Some(index) = &index {
+            shard.index.sort_unstable();
+            fs::write(self.path(index), shard.index.concat())?;
+        }
+        fs::rename(self.path(&(shard.name.clone() + ".partial")), self.path(&shard.name))?;
+        let line = ManifestLine {
+            file: &shard.name,
+            bytes: shard.bytes,
+            counts: shard.counts,
+            index: index.as_deref(),
+        };
+        let mut line = serde_json::to_vec(&line)?;
+        line.push(b'\n');
+        let manifest = self.path(&format!("{}.manifest.jsonl", self.shards.prefix));
+        OpenOptions::new().append(true).create(true).open(manifest)?.write_all(&line)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.shards.folder.join(name)
+    }
+}
+
+fn not_whole() -> io::Error {
+    io::Error::new(
+        ErrorKind::InvalidData,
+        "these are not whole records of the format of this writer",
+    )
+}
+
+/// The same error, with the path that it is of.
+fn with_path(error: &io::Error, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+impl ShardFormat for super::JsonLines {
+    fn extension(&self) -> &'static str {
+        "jsonl"
+    }
+}
+
+impl ShardFormat for super::Csv {
+    fn extension(&self) -> &'static str {
+        "csv"
+    }
+}

@@ -1,0 +1,268 @@
+//! Records as WARC (ISO 28500), the format of web archives.
+
+mod cdxj;
+mod member;
+mod write;
+
+use stoop::{Fields, Version};
+
+use self::cdxj::IndexEntry;
+use self::member::Members;
+use self::write::{Head, RECORD_END, payload_digest, record_id, request_head, response_head};
+use super::timestamp::TimestampFormatter;
+use super::{JsonLines, RecordFormat, ShardFormat};
+use crate::capture::{Exchange, ExchangeResponse};
+use crate::record::Record;
+
+/// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
+/// included, and at last one of type `metadata`, whose block is the line that [`JsonLines`] writes. A job without a
+/// response has that one too, so that each job has exactly one.
+///
+/// Each record is a member of gzip of its own, so that a reader can begin at any; [`uncompressed`](Self::uncompressed)
+/// ones are plain. What the archive has is what was received after chunks and content codings were taken off; the
+/// fields that say otherwise are named `X-Archive-Orig-…`. `WARC-Protocol` has the version of HTTP, and the heads of
+/// HTTP/2 are written as those of HTTP/1.1. Content of redirects is not kept (`WARC-Truncated: unspecified`).
+/// `WARC-Payload-Digest` is the SHA-1 of the content. Credentials in requests are `***`.
+///
+/// Written to a single file it is complete; [`Shards`](super::Shards) makes files of a length and their CDXJ index.
+///
+/// ```
+/// use stoop_fetch::{Fetch, format::Warc, source::Lines};
+///
+/// let mut archive = std::io::sink();
+/// let finished = Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), Warc::new(), archive)?;
+/// assert_eq!(finished.figures().total_urls, 1);
+/// # Ok::<(), stoop_fetch::FetchError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Warc {
+    members: Members,
+    lines: JsonLines,
+    timestamps: TimestampFormatter,
+    software: Box<str>,
+    entries: Vec<IndexEntry>,
+}
+
+impl Default for Warc {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Warc {
+    /// An archive whose records are compressed, by zlib's level 6.
+    pub fn new() -> Self {
+        Self {
+            members: Members::new(6),
+            lines: JsonLines::new(),
+            timestamps: TimestampFormatter::default(),
+            software: concat!("stoop/", env!("CARGO_PKG_VERSION")).into(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// An archive whose records are not compressed.
+    #[must_use]
+    pub fn uncompressed(self) -> Self {
+        Self { members: Members::new(0), ..self }
+    }
+
+    /// Compresses by a level of zlib, 1 (fast) to 9 (small).
+    #[must_use]
+    pub fn level(self, level: u32) -> Self {
+        Self { members: Members::new(level.clamp(1, 9)), ..self }
+    }
+
+    /// The program that is told as the maker of the archive, as `name/version`. By default stoop.
+    #[must_use]
+    pub fn software(self, software: impl Into<Box<str>>) -> Self {
+        Self { software: software.into(), ..self }
+    }
+
+    /// The time as WARC has it.
+    fn date(&mut self, ms: i64) -> String {
+        let mut date = Vec::with_capacity(24);
+        self.timestamps.push(ms, &mut date);
+        String::from_utf8(date).unwrap_or_default()
+    }
+
+    /// Appends the records of a request and its response.
+    fn push_exchange(
+        &mut self,
+        exchange: &Exchange,
+        content: Content<'_>,
+        date: &str,
+        start: usize,
+        into: &mut Vec<u8>,
+    ) {
+        let Some(response) = &exchange.response else { return };
+        let uri = uri(&exchange.url);
+        let (request_id, response_id) = (record_id(), record_id());
+        let protocol = protocol(response.version);
+        let host = url::Url::parse(&exchange.url).ok();
+        let host = host
+            .as_ref()
+            .map_or("", |url| &url[url::Position::BeforeHost..url::Position::AfterPort]);
+        let request =
+            request_head(&exchange.method, &exchange.target, host, &exchange.request_fields);
+        let head = Head::new("request", &request_id, date)
+            .field("WARC-Target-URI", &uri)
+            .maybe("WARC-IP-Address", exchange.remote_ip)
+            .field("WARC-Concurrent-To", &response_id)
+            .maybe("WARC-Protocol", protocol)
+            .block("application/http;msgtype=request", request.len());
+        self.members.push(&[head.as_bytes(), &request, RECORD_END], into);
+
+        let begin = into.len();
+        let digest = payload_digest(content.bytes);
+        let has_length = content.is_kept && !matches!(response.status, 204 | 304);
+        let length = has_length.then_some(content.bytes.len());
+        let block = response_head(response.status, &response.fields, length, content.is_decoded);
+        let head = Head::new("response", &response_id, date)
+            .field("WARC-Target-URI", &uri)
+            .maybe("WARC-IP-Address", exchange.remote_ip)
+            .maybe("WARC-Protocol", protocol)
+            .maybe("WARC-Truncated", content.truncated)
+            .field("WARC-Payload-Digest", format_args!("sha1:{digest}"))
+            .block("application/http;msgtype=response", block.len() + content.bytes.len());
+        self.members.push(&[head.as_bytes(), &block, content.bytes, RECORD_END], into);
+        self.entries.push(IndexEntry {
+            url: uri,
+            timestamp: date.chars().filter(char::is_ascii_digit).take(14).collect(),
+            media_type: media_type(&response.fields),
+            status: response.status,
+            digest,
+            offset: begin - start,
+            length: into.len() - begin,
+        });
+    }
+
+    /// Appends the record of what came of the job.
+    fn push_metadata(&mut self, record: &Record<'_>, date: &str, into: &mut Vec<u8>) {
+        let mut line = Vec::new();
+        self.lines.format(record, &mut line);
+        line.pop();
+        let url = record.shown_url();
+        let target = std::str::from_utf8(&url).ok().and_then(|url| crate::target::target(url).ok());
+        let target = target.and_then(|url| url::Url::parse(&url).ok());
+        let head = Head::new("metadata", &record_id(), date)
+            .maybe("WARC-Target-URI", target.map(|url| uri(url.as_str())))
+            .block("application/json", line.len());
+        self.members.push(&[head.as_bytes(), &line, RECORD_END], into);
+    }
+
+    /// Appends the record that stands at the beginning of a file.
+    fn push_info(&mut self, name: Option<&str>, into: &mut Vec<u8>) {
+        let date = self.date(crate::record::unix_ms());
+        let block = format!(
+            "software: {}\r\nformat: WARC File Format 1.1\r\n\
+             conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
+            self.software
+        );
+        let head = Head::new("warcinfo", &record_id(), &date)
+            .maybe("WARC-Filename", name)
+            .block("application/warc-fields", block.len());
+        self.members.push(&[head.as_bytes(), block.as_bytes(), RECORD_END], into);
+    }
+}
+
+/// The content that a response record has.
+#[derive(Clone, Copy)]
+struct Content<'a> {
+    bytes: &'a [u8],
+    /// It is what the response had, as far as it was received.
+    is_kept: bool,
+    is_decoded: bool,
+    truncated: Option<&'static str>,
+}
+
+impl RecordFormat for Warc {
+    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
+        let (start, date) = (into.len(), self.date(record.start_ms));
+        self.entries.clear();
+        if let Some(capture) = &record.outcome.capture {
+            let last = capture.exchanges.len().saturating_sub(1);
+            for (at, exchange) in capture.exchanges.iter().enumerate() {
+                let content = match at == last {
+                    true => Content {
+                        bytes: &capture.content,
+                        is_kept: record.method != "HEAD",
+                        is_decoded: capture.is_decoded,
+                        truncated: capture.truncated.map(crate::Truncated::as_str),
+                    },
+                    false => Content {
+                        bytes: &[],
+                        is_kept: false,
+                        is_decoded: false,
+                        truncated: has_content(exchange.response.as_ref()).then_some("unspecified"),
+                    },
+                };
+                self.push_exchange(exchange, content, &date, start, into);
+            }
+        }
+        self.push_metadata(record, &date, into);
+    }
+
+    fn begin(&mut self, into: &mut Vec<u8>) {
+        self.push_info(None, into);
+    }
+
+    fn needs_content(&self) -> bool {
+        true
+    }
+
+    fn needs_exchanges(&self) -> bool {
+        true
+    }
+}
+
+impl ShardFormat for Warc {
+    fn extension(&self) -> &'static str {
+        if self.members.is_compressed() { "warc.gz" } else { "warc" }
+    }
+
+    fn index_extension(&self) -> Option<&'static str> {
+        Some("cdxj")
+    }
+
+    fn begin_shard(&mut self, name: &str, into: &mut Vec<u8>) {
+        self.push_info(Some(name), into);
+    }
+
+    fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {
+        let entries: Vec<IndexEntry> = serde_json::from_slice(entry).unwrap_or_default();
+        entries.iter().map(|entry| entry.line(start, name)).collect()
+    }
+
+    fn take_entry(&mut self, into: &mut Vec<u8>) {
+        serde_json::to_writer(into, &self.entries).expect("plain data, into memory");
+        self.entries.clear();
+    }
+}
+
+/// A URL as an archive names it: without a password.
+fn uri(url: &str) -> String {
+    crate::mask::text(url).replace(['\r', '\n', ' '], "")
+}
+
+/// The name of a version in `WARC-Protocol`.
+fn protocol(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("http/1.0"),
+        Version::HTTP_11 => Some("http/1.1"),
+        Version::HTTP_2 => Some("h2"),
+        _ => None,
+    }
+}
+
+/// Whether a response may have content that is not kept.
+fn has_content(response: Option<&ExchangeResponse>) -> bool {
+    response.is_some_and(|response| response.fields.first("content-length") != Some(b"0"))
+}
+
+/// The media type without its parameters.
+fn media_type(fields: &Fields) -> String {
+    let value = fields.first("content-type").map(String::from_utf8_lossy).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.is_empty() { "unk".to_owned() } else { essence }
+}
