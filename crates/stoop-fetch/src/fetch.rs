@@ -10,6 +10,7 @@ use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::politeness::Politeness;
+use crate::record::Record;
 use crate::run::{Finished, Run};
 use crate::save::SaveFolder;
 use crate::settings::Settings;
@@ -112,6 +113,27 @@ impl Fetch {
     /// Whether records have the SHA-256 of the content. Off by default.
     pub fn sha256(mut self, has_sha256: bool) -> Self {
         self.settings.processing.digests.sha256 = has_sha256;
+        self
+    }
+
+    /// Writes only the records for which `keep` says so, and saves only their content. The others are counted in the
+    /// figures, and nothing more. It is called on the worker threads, and must not panic. By default all are written.
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, summary::ResultCode};
+    ///
+    /// let errors = Fetch::new().filter(|record| matches!(record.outcome.code, ResultCode::Error(_)));
+    /// # drop(errors);
+    /// ```
+    pub fn filter(mut self, keep: impl Fn(&Record<'_>) -> bool + Send + Sync + 'static) -> Self {
+        self.settings.filter = Some(Box::new(keep));
+        self
+    }
+
+    /// Whether [`Outcome::capture`](crate::Outcome::capture) is there also where no format needs it, for a
+    /// [`filter`](Self::filter) that looks at content. Off by default.
+    pub fn keep_content(mut self, keeps: bool) -> Self {
+        self.settings.keeps_content = keeps;
         self
     }
 

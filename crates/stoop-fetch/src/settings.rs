@@ -8,6 +8,7 @@ use stoop::{ClientBuilder, Redirects};
 
 use crate::politeness::Politeness;
 use crate::processing::Processing;
+use crate::record::Record;
 use crate::stop::Stop;
 use crate::template::Template;
 
@@ -25,6 +26,9 @@ const CONTENT_MEMORY: usize = 64 << 20;
 /// Configures the client of a worker.
 pub(crate) type ConfigureClient = dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync;
 
+/// Says whether a record is written.
+pub(crate) type Filter = dyn Fn(&Record<'_>) -> bool + Send + Sync;
+
 /// The settings of a run.
 pub(crate) struct Settings {
     pub(crate) concurrency: usize,
@@ -41,6 +45,10 @@ pub(crate) struct Settings {
     /// The memory that content may take where it is kept, over all workers.
     pub(crate) content_memory: usize,
     pub(crate) processing: Processing,
+    /// Which records are written; all if there is none.
+    pub(crate) filter: Option<Box<Filter>>,
+    /// Content is kept for the filter.
+    pub(crate) keeps_content: bool,
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
     pub(crate) template: Template,
@@ -64,6 +72,8 @@ impl Default for Settings {
             skips_content: false,
             content_memory: CONTENT_MEMORY,
             processing: Processing::default(),
+            filter: None,
+            keeps_content: false,
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
             template: Template::default(),
@@ -77,6 +87,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether a record is written.
+    pub(crate) fn keeps(&self, record: &Record<'_>) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter(record))
+    }
+
     /// Where content is cut.
     pub(crate) fn cut_at(&self) -> Option<u64> {
         self.body_bytes_max.filter(|_| self.truncates)

@@ -63,10 +63,13 @@ pub(crate) fn work<F: RecordFormat>(
             }
             None => None,
         };
-        let is_detailed = format.needs_details();
+        let is_detailed = format.needs_details() || run.settings.filter.is_some();
         let keeps_until_written = format.needs_content();
         let settings = &run.settings;
-        let collects = keeps_until_written || settings.processing.is_needed() || settings.truncates;
+        let collects = keeps_until_written
+            || settings.keeps_content
+            || settings.processing.is_needed()
+            || settings.truncates;
         let collector = collects.then(|| Collector {
             budget: Arc::clone(&run.content_budget),
             cut_at: run.settings.cut_at(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::content_args::ContentArgs;
+use super::filter_args::FilterArgs;
 use super::output_args::{LineFormat, OutputArgs};
 use super::politeness::{PolitenessArgs, at_once};
 use super::retry::RetryArgs;
@@ -26,7 +27,8 @@ Examples:
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
 # are skipped; 'host', 'host:port' and 'host/path' mean https://, but a bare number is no host.
-Every other line that is read gets exactly one line of output, also if it is no URL. A signal or
+Every other line that is read gets exactly one line of output, also if it is no URL, unless a filter
+is given. A signal or
 --duration ends the reading at once; lines that were read by then and are unfinished get
 'cancelled', and so does a last line that was read in part. If reading fails within a line, the part
 of it that was read gets invalid_url: the rest may be missing.
@@ -100,7 +102,7 @@ A terminal that is narrower than the table gets one figure a line.
 Variables (a flag overrides them; an empty one counts as not set; --no-env ignores all of these):
   STOOP_CONCURRENCY, STOOP_REQUEST_TIMEOUT, STOOP_USER_AGENT, STOOP_LIMIT, STOOP_DURATION
              as --concurrency, --timeout, --user-agent, --limit and --duration
-  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl, warc or pretty
+  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl, warc, tar or pretty
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION, FORMAT
              the same where those are not set. As they may be meant for other programs, an invalid
              one is ignored, and one that changes a default is named, on stderr
@@ -268,6 +270,9 @@ pub(crate) struct FetchArgs {
     pub(super) content: ContentArgs,
 
     #[command(flatten)]
+    pub(super) filter: FilterArgs,
+
+    #[command(flatten)]
     pub(super) output: OutputArgs,
 
     /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
@@ -319,7 +324,8 @@ pub(super) fn format(text: &str) -> Result<LineFormat, String> {
         "jsonl" => Ok(LineFormat::Jsonl),
         "pretty" => Ok(LineFormat::Pretty),
         "warc" => Ok(LineFormat::Warc),
-        _ => Err("must be plain, csv, jsonl, warc or pretty".to_owned()),
+        "tar" => Ok(LineFormat::Tar),
+        _ => Err("must be plain, csv, jsonl, warc, tar or pretty".to_owned()),
     }
 }
 

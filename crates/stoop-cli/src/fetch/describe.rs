@@ -37,7 +37,7 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         .timeout(plan.timeout)
         .body_bytes_max(plan.max_body)
         .idle_connections(plan.idle_max);
-    let fetch = plan.content.apply(fetch);
+    let fetch = plan.filter.apply(plan.content.apply(fetch));
     let fetch = match plan.connect_timeout {
         Some(limit) => fetch.setup_timeout(limit),
         None => fetch,

@@ -60,6 +60,8 @@ pub(crate) enum LineFormat {
     /// an archive of requests and answers with their content, WARC/1.1, compressed unless the name of
     /// FILE ends with .warc; in a folder each file has its index, in CDXJ
     Warc,
+    /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content
+    Tar,
     /// `[code] url: Nms`
     #[value(help = "[code] url: Nms")]
     Pretty,

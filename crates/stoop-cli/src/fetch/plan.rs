@@ -16,6 +16,7 @@ use super::args::{self, FetchArgs, InputFormat, Size};
 use super::content_args::ContentArgs;
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
+use super::filter_args::FilterArgs;
 use super::output::RecordOutput;
 use super::output_args::{LineFormat, SummaryStyle};
 use super::politeness::at_once;
@@ -53,6 +54,8 @@ pub(crate) struct FetchPlan {
     pub(crate) max_body: Option<u64>,
     /// What becomes of content.
     pub(crate) content: ContentArgs,
+    /// Which answers get a line.
+    pub(crate) filter: FilterArgs,
     pub(crate) user_agent: String,
     pub(crate) ca: Option<CaCertificates>,
     /// A certificate of the client's, and its key.
@@ -181,6 +184,7 @@ impl FetchPlan {
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),
             max_body,
             content: args.content,
+            filter: args.filter,
             user_agent,
             ca: args.cacert.map(CaCertificates::File),
             identity: args.cert.map(|chain| {
@@ -241,11 +245,11 @@ fn check_output(
 ) -> Result<(), CommandFailure> {
     let is_folder = matches!(output, RecordOutput::Folder(_));
     let fault = match format {
-        LineFormat::Warc if is_terminal => {
+        LineFormat::Warc | LineFormat::Tar if is_terminal => {
             "an archive is not for a terminal: add -o FILE, or -o FOLDER/"
         }
         LineFormat::Pretty if is_folder => {
-            "-f pretty is for people, and one file: use csv, jsonl or warc"
+            "-f pretty is for people, and one file: use csv, jsonl, warc or tar"
         }
         _ if file_size.is_some() && !is_folder => {
             "--file-size is for files in a folder: -o FOLDER/"

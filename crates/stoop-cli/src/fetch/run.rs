@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::exit;
 use std::time::Duration;
 
-use stoop_fetch::format::{Csv, JsonLines, ShardFormat, Shards, Warc};
+use stoop_fetch::format::{Csv, JsonLines, ShardFormat, Shards, Tar, Warc};
 use stoop_fetch::source::{Distinct, JobSource, JsonJobs, Lines};
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
@@ -143,6 +143,7 @@ fn start(
             LineFormat::Csv => start_shards(fetch, source, csv, shards),
             LineFormat::Jsonl | LineFormat::Pretty => start_shards(fetch, source, lines, shards),
             LineFormat::Warc => start_shards(fetch, source, Warc::new(), shards),
+            LineFormat::Tar => start_shards(fetch, source, Tar::new(), shards),
         };
     }
     match plan.format {
@@ -154,6 +155,7 @@ fn start(
             let warc = Warc::new();
             fetch.start(source, if is_plain { warc.uncompressed() } else { warc }, sink)
         }
+        LineFormat::Tar => fetch.start(source, Tar::new(), sink),
         LineFormat::Pretty => fetch.start(source, Pretty { is_coloured: plan.is_coloured }, sink),
     }
 }

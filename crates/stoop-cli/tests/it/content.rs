@@ -219,6 +219,37 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
 }
 
 #[test]
+fn filters_say_which_answers_are_written_and_saved() {
+    let server = Server::start();
+    let folder = Folder::new("filters");
+    let urls =
+        ["/ok/3", "/ok/2000", "/status/404", "/status/503", "/close"].map(|path| server.url(path));
+    let urls = urls.join("\n");
+    let count =
+        |options: &str| records(&format!("--save-errors {options}"), Some(&folder.0), &urls).len();
+    assert_eq!(count("--match-code 2xx"), 2);
+    assert_eq!(count("--match-code 404,503"), 2);
+    assert_eq!(count("--match-code error"), 1);
+    assert_eq!(count("--skip-code 400-499,closed_early"), 3);
+    assert_eq!(count("--match-length 1-100"), 1);
+    assert_eq!(count("--match-text x{1000}"), 1);
+    let only = Folder::new("filters-save");
+    records("--match-length 1KiB-", Some(&only.0), &urls);
+    assert_eq!(only.files().values().map(Vec::len).collect::<Vec<_>>(), [2000]);
+    let ran = run(stoop("fetch --summary json --match-code 404"), urls.as_str());
+    assert_eq!(ran.lines().len(), 1);
+    assert!(ran.stderr.contains("\"totalUrls\":5"), "{}", ran.stderr);
+    for (options, text) in [
+        ("--match-code 2yy", "must be a status"),
+        ("--match-text (", "unclosed group"),
+        ("--match-type html", "must be a media type"),
+    ] {
+        let ran = run(stoop(&format!("fetch {options}")), "");
+        assert!(ran.code == Some(2) && ran.stderr.contains(text), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn memory_for_content_is_bounded() {
     let server = Server::start();
     let folder = Folder::new("memory");

@@ -4,6 +4,7 @@ mod csv;
 mod json_lines;
 mod printable;
 mod shards;
+mod tar;
 #[cfg(test)]
 mod tests;
 mod timestamp;
@@ -13,6 +14,7 @@ pub use self::csv::Csv;
 pub use self::json_lines::JsonLines;
 pub use self::printable::Printable;
 pub use self::shards::{ShardFormat, ShardRecords, ShardWriter, Shards};
+pub use self::tar::Tar;
 pub use self::warc::Warc;
 use crate::record::Record;
 

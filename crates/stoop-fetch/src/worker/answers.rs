@@ -38,17 +38,22 @@ impl<F: RecordFormat> Worker<F> {
         Some(answered)
     }
 
-    /// Writes the record of a job, and counts it.
+    /// Writes the record of a job, unless the filter has none of it, and counts it.
     fn write(&self, answered: &Answered, outcome: &Outcome) {
         let record = answered.record(&self.run.settings, outcome);
-        self.append(self.format.borrow_mut().format(&record), answered, outcome);
+        match self.run.settings.keeps(&record) {
+            true => self.append(self.format.borrow_mut().format(&record), answered, outcome),
+            false => self.append(&[], answered, outcome),
+        }
     }
 
     /// Writes a record that has its format, and counts it.
     pub(super) fn append(&self, bytes: &[u8], answered: &Answered, outcome: &Outcome) {
         let capture = outcome.capture.as_ref().filter(|_| self.keeps_until_written);
         let reservation = capture.and_then(|capture| capture.reservation.clone());
-        self.run.output.append(bytes, reservation);
+        if !bytes.is_empty() {
+            self.run.output.append(bytes, reservation);
+        }
         let Outcome { code, body_bytes, http2, .. } = *outcome;
         let mut summary = self.summary.borrow_mut();
         summary.add(code, answered.start_ms, answered.duration_ms(), body_bytes);

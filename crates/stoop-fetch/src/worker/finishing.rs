@@ -19,22 +19,29 @@ impl<F: RecordFormat> Worker<F> {
     /// Writes the record of slot `index`, after its content was saved and looked at, if it has any.
     pub(super) async fn finish(&self, index: usize, mut outcome: Outcome) {
         let Some(capture) = &outcome.capture else { return self.answer(index, &outcome) };
-        let processing = &self.run.settings.processing;
-        if capture.content.len() <= INLINE_BYTES_MAX && !processing.is_blocking() {
-            let processed = processing.process(&self.slots.borrow().slot(index).job, &mut outcome);
-            debug_assert!(processed.is_ok(), "only files fail, and those are not written here");
-            self.answer(index, &outcome);
-            drop(outcome);
-            return self.run.relieve();
-        }
+        let (processing, is_long) =
+            (&self.run.settings.processing, capture.content.len() > INLINE_BYTES_MAX);
         // From here on the record is certain, so that an early end of the run waits for it.
         let Some(answered) = self.take_answer(index, &outcome) else { return };
-        self.finishing.set(self.finishing.get() + 1);
-        self.finish_elsewhere(answered, outcome).await;
-        self.finishing.set(self.finishing.get() - 1);
-        if self.run.is_stopping() {
-            self.lane().wake_worker();
+        if !self.run.settings.keeps(&answered.record(&self.run.settings, &outcome)) {
+            self.append(&[], &answered, &outcome);
+        } else if is_long || processing.is_blocking() {
+            self.finishing.set(self.finishing.get() + 1);
+            self.finish_elsewhere(answered, outcome).await;
+            self.finishing.set(self.finishing.get() - 1);
+            if self.run.is_stopping() {
+                self.lane().wake_worker();
+            }
+            return;
+        } else {
+            let processed = processing.process(&answered.job, &mut outcome);
+            debug_assert!(processed.is_ok(), "only files fail, and those are not written here");
+            let record = answered.record(&self.run.settings, &outcome);
+            self.append(self.format.borrow_mut().format(&record), &answered, &outcome);
         }
+        self.slots.borrow_mut().keep(index, answered);
+        drop(outcome);
+        self.run.relieve();
     }
 
     async fn finish_elsewhere(&self, answered: Answered, mut outcome: Outcome) {

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use stoop_fetch::Fetch;
-use stoop_fetch::format::{Shards, Warc};
+use stoop_fetch::format::{Shards, Tar, Warc};
 use stoop_fetch::source::Lines;
 
 use crate::corpora::skipped;
@@ -234,4 +234,42 @@ async fn shards_are_indexed_and_have_each_job_once() {
             .flatten()
             .all(|entry| { !entry.file_name().to_str().expect("text").ends_with(".partial") })
     );
+}
+
+#[tokio::test]
+async fn a_tar_of_samples_is_read_by_python() {
+    if are_missing("a_tar_of_samples_is_read_by_python", &["python3"]) {
+        return;
+    }
+    let (address, folder) = (serve(), folder("tar"));
+    let urls: String = PATHS.iter().map(|path| format!("http://{address}/{path}\n")).collect();
+    let path = folder.0.join("a.tar");
+    let writer = fs::File::create(&path).expect("writable");
+    let finished = tokio::task::spawn_blocking(move || {
+        fetch().run(Lines::new(std::io::Cursor::new(urls)), Tar::new(), writer)
+    });
+    finished.await.expect("no panic").expect("ran");
+    let program = "import sys, tarfile, json\n\
+        for file in (tar := tarfile.open(sys.argv[1])):\n    \
+        content = tar.extractfile(file).read()\n    \
+        print(json.dumps([file.name, content.hex()]))\n";
+    let arguments = ["-c", program, path.to_str().expect("text")].map(str::to_owned);
+    let output = run("python3", &arguments, b"").await.text();
+    let files: Vec<(String, Value)> = output
+        .lines()
+        .map(|line| serde_json::from_str::<(String, String)>(line).expect("JSON"))
+        .map(|(name, hex)| (name, serde_json::json!({ "content": hex })))
+        .collect();
+    let lines = files.iter().filter(|(name, _)| name.ends_with(".json"));
+    assert_eq!(lines.count(), PATHS.len(), "one for each job");
+    for (name, content) in files.iter().filter(|(name, _)| !name.ends_with(".json")) {
+        let key = name.split('.').next().expect("a key");
+        let (_, line) =
+            files.iter().find(|(of, _)| *of == format!("{key}.json")).expect("its record");
+        let line: Value = serde_json::from_slice(&bytes(line)).expect("JSON");
+        if line["error_kind"].is_null() {
+            assert_eq!(line["body_bytes"], bytes(content).len(), "{line}");
+        }
+    }
+    assert!(files.iter().any(|(name, content)| name.ends_with(".html") && bytes(content) == TEXT));
 }

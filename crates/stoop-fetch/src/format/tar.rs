@@ -1,0 +1,157 @@
+//! Records as tar, in the layout of WebDataset.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use ::tar::{EntryType, Header};
+
+use super::{JsonLines, RecordFormat, ShardFormat};
+use crate::record::Record;
+
+/// What a file in a tar is padded to.
+const BLOCK_BYTES: usize = 512;
+
+/// A tar of samples as [WebDataset](https://github.com/webdataset/webdataset) reads it: for each job `KEY.json`, the line
+/// that [`JsonLines`] writes, and before it the content of its response, if it has some, as `KEY.EXTENSION`. Keys are
+/// numbers of nine digits, in order of completion; they begin at 0 in each run.
+///
+/// The extension is that of the response's Content-Type, for those in common use; `bin` for others, and `data.json` for
+/// JSON, since `json` is the record's.
+///
+/// ```
+/// use stoop_fetch::{Fetch, format::Tar, source::Lines};
+///
+/// let finished = Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), Tar::new(), std::io::sink())?;
+/// assert_eq!(finished.figures().total_urls, 1);
+/// # Ok::<(), stoop_fetch::FetchError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Tar {
+    lines: JsonLines,
+    line: Vec<u8>,
+    next: Arc<AtomicU64>,
+}
+
+impl Tar {
+    /// A tar without compression.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl RecordFormat for Tar {
+    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
+        let key = self.next.fetch_add(1, Relaxed);
+        let seconds = u64::try_from(record.start_ms / 1000).unwrap_or_default();
+        if let Some(capture) = &record.outcome.capture
+            && !capture.content.is_empty()
+        {
+            let media_type = capture.fields.first("content-type").unwrap_or_default();
+            let name = format!("{key:09}.{}", extension(media_type));
+            push_file(&name, seconds, &capture.content, into);
+        }
+        self.line.clear();
+        self.lines.format(record, &mut self.line);
+        push_file(&format!("{key:09}.json"), seconds, &self.line, into);
+    }
+
+    fn end(&mut self, into: &mut Vec<u8>) {
+        into.extend_from_slice(&[0; 2 * BLOCK_BYTES]);
+    }
+
+    fn needs_content(&self) -> bool {
+        true
+    }
+}
+
+impl ShardFormat for Tar {
+    fn extension(&self) -> &'static str {
+        "tar"
+    }
+}
+
+fn push_file(name: &str, seconds: u64, content: &[u8], into: &mut Vec<u8>) {
+    let mut header = Header::new_ustar();
+    header.set_path(name).expect("a short name");
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_mtime(seconds);
+    header.set_size(content.len() as u64);
+    header.set_cksum();
+    into.extend_from_slice(header.as_bytes());
+    into.extend_from_slice(content);
+    let padding = content.len().next_multiple_of(BLOCK_BYTES) - content.len();
+    into.extend_from_slice(&[0; BLOCK_BYTES][..padding]);
+}
+
+/// The extension of a file with content of a media type.
+fn extension(media_type: &[u8]) -> &'static str {
+    let essence = media_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    let essence = essence.trim_ascii().to_ascii_lowercase();
+    match essence.as_slice() {
+        b"text/html" | b"application/xhtml+xml" => "html",
+        b"text/plain" => "txt",
+        b"text/css" => "css",
+        b"text/csv" => "csv",
+        b"text/xml" | b"application/xml" => "xml",
+        b"text/javascript" | b"application/javascript" => "js",
+        b"application/json" => "data.json",
+        b"application/pdf" => "pdf",
+        b"application/zip" => "zip",
+        b"application/gzip" => "gz",
+        b"image/jpeg" => "jpg",
+        b"image/png" => "png",
+        b"image/gif" => "gif",
+        b"image/webp" => "webp",
+        b"image/avif" => "avif",
+        b"image/svg+xml" => "svg",
+        b"audio/mpeg" => "mp3",
+        b"audio/ogg" => "ogg",
+        b"audio/flac" => "flac",
+        b"video/mp4" => "mp4",
+        b"video/webm" => "webm",
+        _ => "bin",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::time::Duration;
+
+    use stoop::Fields;
+
+    use super::*;
+    use crate::capture::Capture;
+    use crate::record::Outcome;
+    use crate::summary::ResultCode;
+
+    #[test]
+    fn each_job_is_a_sample() {
+        let mut fields = Fields::new();
+        fields.push("content-type", b"Image/PNG; x=y").expect("a field");
+        let content = vec![7; 1000];
+        let mut outcome = Outcome::new(ResultCode::Status(200));
+        outcome.capture = Some(Box::new(Capture::new("http://a/", 200, fields, content.clone())));
+        let failed = Outcome::new(ResultCode::Error("dns_nxdomain"));
+        let (mut first, mut bytes) = (Tar::new(), Vec::new());
+        let mut second = first.clone();
+        first.format(&Record::new(b"http://a/", 5_000, Duration::ZERO, &outcome), &mut bytes);
+        second.format(&Record::new(b"http://b/", 6_000, Duration::ZERO, &failed), &mut bytes);
+        first.end(&mut bytes);
+        assert_eq!(bytes.len() % BLOCK_BYTES, 0);
+        let mut archive = ::tar::Archive::new(&bytes[..]);
+        let mut files = Vec::new();
+        for entry in archive.entries().expect("a tar") {
+            let mut entry = entry.expect("a file");
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).expect("whole");
+            let path = entry.path().expect("text").to_str().expect("text").to_owned();
+            files.push((path, entry.header().mtime().expect("a time"), content));
+        }
+        let names: Vec<_> = files.iter().map(|(name, time, _)| (name.as_str(), *time)).collect();
+        assert_eq!(names, [("000000000.png", 5), ("000000000.json", 5), ("000000001.json", 6)]);
+        assert_eq!(files[0].2, content);
+        assert!(files[2].2.starts_with(b"{\"v\":1,\"url\":\"http://b/\""));
+    }
+}
