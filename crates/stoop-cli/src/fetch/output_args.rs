@@ -23,6 +23,10 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "SIZE", value_parser = file_size)]
     pub(super) file_size: Option<u64>,
 
+    /// In an archive, refer to content that it has already in place of writing it again, by its digest
+    #[arg(long)]
+    pub(super) revisits: bool,
+
     /// Begin csv with a line of the columns' names
     #[arg(long)]
     pub(super) csv_header: bool,

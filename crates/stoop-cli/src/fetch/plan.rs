@@ -18,7 +18,7 @@ use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
 use super::output::RecordOutput;
-use super::output_args::{LineFormat, SummaryStyle};
+use super::output_args::{LineFormat, OutputArgs, SummaryStyle};
 use super::politeness::at_once;
 use super::template::Template;
 use crate::failure::CommandFailure;
@@ -78,6 +78,8 @@ pub(crate) struct FetchPlan {
     pub(crate) output: RecordOutput,
     /// The length of a file in the folder of the output.
     pub(crate) file_size: Option<u64>,
+    /// An archive refers to content that it has already.
+    pub(crate) has_revisits: bool,
     /// CSV begins with the names of its columns.
     pub(crate) has_csv_header: bool,
     /// Lines that were there before are passed over.
@@ -147,7 +149,7 @@ impl FetchPlan {
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
-        check_output(format, &output, is_terminal, args.output.file_size)?;
+        check_output(format, &output, is_terminal, &args.output)?;
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
         let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));
@@ -209,6 +211,7 @@ impl FetchPlan {
             },
             output,
             file_size: args.output.file_size,
+            has_revisits: args.output.revisits,
             format,
             has_csv_header: args.output.csv_header,
             is_distinct: args.dedupe,
@@ -241,7 +244,7 @@ fn check_output(
     format: LineFormat,
     output: &RecordOutput,
     is_terminal: bool,
-    file_size: Option<u64>,
+    args: &OutputArgs,
 ) -> Result<(), CommandFailure> {
     let is_folder = matches!(output, RecordOutput::Folder(_));
     let fault = match format {
@@ -251,7 +254,10 @@ fn check_output(
         LineFormat::Pretty if is_folder => {
             "-f pretty is for people, and one file: use csv, jsonl, warc or tar"
         }
-        _ if file_size.is_some() && !is_folder => {
+        _ if args.revisits && format != LineFormat::Warc => {
+            "--revisits is for archives: add -f warc"
+        }
+        _ if args.file_size.is_some() && !is_folder => {
             "--file-size is for files in a folder: -o FOLDER/"
         }
         _ => return Ok(()),

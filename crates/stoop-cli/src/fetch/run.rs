@@ -27,6 +27,9 @@ use crate::signals::{self, Signals};
 /// The length of a file in the folder of the output: what archives usually have.
 const FILE_SIZE: u64 = 1 << 30;
 
+/// The memory of what an archive has already: some 100,000 answers.
+const REVISITS_BYTES: usize = 32 << 20;
+
 /// How often the progress display changes.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
@@ -137,12 +140,16 @@ fn start(
     let escapes = plan.is_terminal;
     let csv = Csv::new().escape_controls(escapes).with_header(plan.has_csv_header);
     let lines = JsonLines::new().escape_controls(escapes);
+    let warc = match plan.has_revisits {
+        true => Warc::new().revisits(REVISITS_BYTES),
+        false => Warc::new(),
+    };
     if let RecordOutput::Folder(folder) = &plan.output {
         let shards = Shards::new(folder).bytes_max(plan.file_size.unwrap_or(FILE_SIZE));
         return match plan.format {
             LineFormat::Csv => start_shards(fetch, source, csv, shards),
             LineFormat::Jsonl | LineFormat::Pretty => start_shards(fetch, source, lines, shards),
-            LineFormat::Warc => start_shards(fetch, source, Warc::new(), shards),
+            LineFormat::Warc => start_shards(fetch, source, warc, shards),
             LineFormat::Tar => start_shards(fetch, source, Tar::new(), shards),
         };
     }
@@ -152,7 +159,6 @@ fn start(
         LineFormat::Warc => {
             let is_plain =
                 matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
-            let warc = Warc::new();
             fetch.start(source, if is_plain { warc.uncompressed() } else { warc }, sink)
         }
         LineFormat::Tar => fetch.start(source, Tar::new(), sink),

@@ -212,6 +212,7 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
         ("-f pretty -o ./", "-f pretty is for people"),
         ("-f csv --file-size 1MB", "--file-size is for files in a folder"),
         ("-f csv -o ./ --file-size 0", "must be at least 1"),
+        ("-f csv --revisits", "--revisits is for archives"),
     ] {
         let ran = run(stoop(&format!("fetch {options}")), "");
         assert!(ran.code == Some(2) && ran.stderr.contains(text), "{}", ran.stderr);

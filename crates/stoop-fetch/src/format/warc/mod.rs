@@ -2,17 +2,22 @@
 
 mod cdxj;
 mod member;
+mod revisits;
 mod write;
 
 use stoop::{Fields, Version};
 
 use self::cdxj::IndexEntry;
 use self::member::Members;
+use self::revisits::{Original, Revisits};
 use self::write::{Head, RECORD_END, payload_digest, record_id, request_head, response_head};
 use super::timestamp::TimestampFormatter;
 use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::capture::{Exchange, ExchangeResponse};
 use crate::record::Record;
+
+/// The profile of a record whose content is that of another (WARC 1.1 §6.7.2).
+const REVISIT_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 /// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
 /// included, and at last one of type `metadata`, whose block is the line that [`JsonLines`] writes. A job without a
@@ -40,6 +45,7 @@ pub struct Warc {
     lines: JsonLines,
     timestamps: TimestampFormatter,
     software: Box<str>,
+    revisits: Option<Revisits>,
     entries: Vec<IndexEntry>,
 }
 
@@ -57,6 +63,7 @@ impl Warc {
             lines: JsonLines::new(),
             timestamps: TimestampFormatter::default(),
             software: concat!("stoop/", env!("CARGO_PKG_VERSION")).into(),
+            revisits: None,
             entries: Vec::new(),
         }
     }
@@ -71,6 +78,15 @@ impl Warc {
     #[must_use]
     pub fn level(self, level: u32) -> Self {
         Self { members: Members::new(level.clamp(1, 9)), ..self }
+    }
+
+    /// Writes content once: where a response has the content of one before, by its digest, a record of type `revisit`
+    /// with its head and a reference takes the place of the record of type `response` (WARC 1.1 §6.7.2). What the
+    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. Off by
+    /// default.
+    #[must_use]
+    pub fn revisits(self, memory: usize) -> Self {
+        Self { revisits: Some(Revisits::new(memory)), ..self }
     }
 
     /// The program that is told as the maker of the archive, as `name/version`. By default stoop.
@@ -118,18 +134,42 @@ impl Warc {
         let has_length = content.is_kept && !matches!(response.status, 204 | 304);
         let length = has_length.then_some(content.bytes.len());
         let block = response_head(response.status, &response.fields, length, content.is_decoded);
-        let head = Head::new("response", &response_id, date)
+        let is_whole = length.is_some_and(|length| length > 0) && content.truncated.is_none();
+        let original = self.revisits.as_ref().filter(|_| is_whole).and_then(|revisits| {
+            revisits.original(&digest, || Original {
+                id: response_id.as_str().into(),
+                uri: uri.as_str().into(),
+                date: date.into(),
+            })
+        });
+        let (kind, bytes) = match &original {
+            Some(_) => ("revisit", &[][..]),
+            None => ("response", content.bytes),
+        };
+        let head = Head::new(kind, &response_id, date)
             .field("WARC-Target-URI", &uri)
             .maybe("WARC-IP-Address", exchange.remote_ip)
-            .maybe("WARC-Protocol", protocol)
-            .maybe("WARC-Truncated", content.truncated)
+            .maybe("WARC-Protocol", protocol);
+        let head = match &original {
+            None => head.maybe("WARC-Truncated", content.truncated),
+            Some(original) => head
+                .field("WARC-Profile", REVISIT_PROFILE)
+                .field("WARC-Refers-To", &original.id)
+                .field("WARC-Refers-To-Target-URI", &original.uri)
+                .field("WARC-Refers-To-Date", &original.date)
+                .field("WARC-Truncated", "length"),
+        };
+        let head = head
             .field("WARC-Payload-Digest", format_args!("sha1:{digest}"))
-            .block("application/http;msgtype=response", block.len() + content.bytes.len());
-        self.members.push(&[head.as_bytes(), &block, content.bytes, RECORD_END], into);
+            .block("application/http;msgtype=response", block.len() + bytes.len());
+        self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
         self.entries.push(IndexEntry {
             url: uri,
             timestamp: date.chars().filter(char::is_ascii_digit).take(14).collect(),
-            media_type: media_type(&response.fields),
+            media_type: match original {
+                Some(_) => "warc/revisit".to_owned(),
+                None => media_type(&response.fields),
+            },
             status: response.status,
             digest,
             offset: begin - start,

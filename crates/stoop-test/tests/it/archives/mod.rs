@@ -273,3 +273,32 @@ async fn a_tar_of_samples_is_read_by_python() {
     }
     assert!(files.iter().any(|(name, content)| name.ends_with(".html") && bytes(content) == TEXT));
 }
+
+#[tokio::test]
+async fn content_that_an_archive_has_is_referred_to() {
+    const NAME: &str = "content_that_an_archive_has_is_referred_to";
+    if !has_readers(NAME) {
+        return;
+    }
+    let (address, folder) = (serve(), folder("revisits"));
+    let urls: String = (0..5).map(|n| format!("http://{address}/text?{n}\n")).collect();
+    let urls = urls + &format!("http://{address}/short\nhttp://{address}/short\n");
+    let (format, writer) =
+        Shards::new(&folder.0).open(Warc::new().revisits(1 << 20)).expect("writable");
+    let fetch = fetch().concurrency(1);
+    let finished = tokio::task::spawn_blocking(move || {
+        fetch.run(Lines::new(std::io::Cursor::new(urls)), format, writer)
+    });
+    finished.await.expect("no panic").expect("ran");
+    let read = read(&[folder.0.join("part-00000.warc.gz")]).await.remove(0);
+    for reader in ["warcio", "fastwarc"] {
+        let records = read[reader].as_array().expect("a list");
+        let count = |kind: &str| records.iter().filter(|record| record["type"] == kind).count();
+        assert_eq!((count("response"), count("revisit")), (3, 4), "{reader}");
+    }
+    let revisit = read["warcio"].as_array().expect("a list");
+    let revisit = revisit.iter().find(|record| record["type"] == "revisit").expect("one");
+    assert_eq!(revisit["refers"], format!("http://{address}/text?0"));
+    assert!(revisit["fields"].as_array().is_some_and(|fields| !fields.is_empty()));
+    assert_eq!(read["index"].as_array().expect("an index").len(), 7);
+}

@@ -22,6 +22,7 @@ def by_warcio(path):
             yield {
                 "type": record.rec_type,
                 "url": header("WARC-Target-URI"),
+                "refers": header("WARC-Refers-To-Target-URI"),
                 "truncated": header("WARC-Truncated"),
                 "line": http.statusline if http and record.rec_type == "response" else None,
                 "fields": [[n, v] for n, v in http.headers] if http else None,
@@ -51,7 +52,8 @@ def by_index(path):
             assert entry["filename"] == os.path.basename(path), entry
             file.seek(int(entry["offset"]))
             record = next(iter(ArchiveIterator(file)))
-            assert record.rec_type == "response", record.rec_type
+            kind = "revisit" if entry["mime"] == "warc/revisit" else "response"
+            assert record.rec_type == kind, record.rec_type
             assert record.rec_headers.get_header("WARC-Target-URI") == entry["url"]
             assert record.http_headers.get_statuscode() == entry["status"]
             assert record.rec_headers.get_header("WARC-Payload-Digest") == "sha1:" + entry["digest"]

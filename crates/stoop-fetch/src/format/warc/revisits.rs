@@ -1,0 +1,95 @@
+//! What an archive has already: so that content is written once, and referred to afterwards.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The digest of content, in base32.
+type PayloadDigest = Box<str>;
+
+/// A response that has some content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Original {
+    pub(super) id: Box<str>,
+    pub(super) uri: Box<str>,
+    pub(super) date: Box<str>,
+}
+
+/// The content that all clones of a format have written, the latest of it: within a memory, half of which is forgotten
+/// whenever it is full.
+#[derive(Clone, Debug)]
+pub(super) struct Revisits(Arc<Mutex<Generations>>);
+
+#[derive(Debug)]
+struct Generations {
+    bytes_max: usize,
+    bytes: usize,
+    young: HashMap<PayloadDigest, Original>,
+    old: HashMap<PayloadDigest, Original>,
+}
+
+impl Revisits {
+    /// None known, within `bytes` of memory.
+    pub(super) fn new(bytes: usize) -> Self {
+        let (young, old) = (HashMap::new(), HashMap::new());
+        Self(Arc::new(Mutex::new(Generations { bytes_max: bytes / 2, bytes: 0, young, old })))
+    }
+
+    /// The response that has this content already; if there is none, `own` has it from now on.
+    pub(super) fn original(
+        &self,
+        digest: &str,
+        own: impl FnOnce() -> Original,
+    ) -> Option<Original> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(original) = known.young.get(digest).or_else(|| known.old.get(digest)) {
+            return Some(original.clone());
+        }
+        let own = own();
+        known.bytes += digest.len() + own.held_bytes();
+        if known.bytes > known.bytes_max {
+            known.old = std::mem::take(&mut known.young);
+            known.bytes = digest.len() + own.held_bytes();
+        }
+        known.young.insert(digest.into(), own);
+        None
+    }
+}
+
+impl Original {
+    /// The memory that it takes in a table, nearly.
+    fn held_bytes(&self) -> usize {
+        2 * size_of::<(PayloadDigest, Self)>() + self.id.len() + self.uri.len() + self.date.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn original(n: usize) -> Original {
+        Original { id: "id".into(), uri: format!("http://a/{n}").into(), date: "now".into() }
+    }
+
+    #[test]
+    fn content_is_known_to_all_clones_after_the_first_time() {
+        let revisits = Revisits::new(1 << 20);
+        assert_eq!(revisits.original("A", || original(1)), None);
+        assert_eq!(revisits.clone().original("A", || original(2)), Some(original(1)));
+        assert_eq!(revisits.original("B", || original(3)), None);
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten_within_the_memory() {
+        let revisits = Revisits::new(100_000);
+        for n in 0..10_000 {
+            assert_eq!(revisits.original(&n.to_string(), || original(n)), None);
+        }
+        assert_eq!(revisits.original("9999", || original(0)), Some(original(9999)));
+        assert_eq!(revisits.original("0", || original(1)), None, "forgotten");
+        let known = revisits.0.lock().expect("sound");
+        let held = |all: &HashMap<PayloadDigest, Original>| {
+            all.iter().map(|(digest, own)| digest.len() + own.held_bytes()).sum::<usize>()
+        };
+        assert!(held(&known.young) + held(&known.old) <= 100_000);
+    }
+}
