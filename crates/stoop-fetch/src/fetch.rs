@@ -90,7 +90,7 @@ impl Fetch {
         self
     }
 
-    /// The memory that content may take where it is kept, over all workers, in bytes. By default 64 MiB. No job starts
+    /// The memory that content may take where it is kept, over all workers, in bytes. By default 32 MiB. No job starts
     /// while more than half is taken; where all is taken, the responses wait for each other, all but one, whose content
     /// comes on top.
     pub fn content_memory(mut self, bytes: usize) -> Self {

@@ -20,8 +20,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const BODY_BYTES_MAX: u64 = 64 << 20;
 /// Enough for the next page of a host that was just visited.
 const IDLE_CONNECTIONS_MAX: usize = 32;
-/// Some thousand pages.
-const CONTENT_MEMORY: usize = 64 << 20;
+/// Some hundred pages, and with what the allocator holds back still within 128 MiB.
+const CONTENT_MEMORY: usize = 32 << 20;
 
 /// Configures the client of a worker.
 pub(crate) type ConfigureClient = dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync;
