@@ -66,10 +66,15 @@ pub(crate) fn work<F: RecordFormat>(
         let is_detailed = format.needs_details();
         let keeps_until_written = format.needs_content();
         let settings = &run.settings;
-        let collects = keeps_until_written || settings.processing.is_needed() || settings.truncates;
+        let keep_max = match keeps_until_written {
+            true => usize::MAX,
+            false => settings.processing.content_bytes(),
+        };
+        let collects = keep_max > 0 || settings.truncates;
         let collector = collects.then(|| Collector {
             budget: Arc::clone(&run.content_budget),
             cut_at: run.settings.cut_at(),
+            keep_max,
         });
         let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, collector, known);
         let worker = Rc::new(Worker {

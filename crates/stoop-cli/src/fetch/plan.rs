@@ -138,6 +138,7 @@ impl FetchPlan {
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
+        args.content.check(format.unwrap_or(default_format))?;
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
         let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));
