@@ -7,6 +7,7 @@ use bytes::Bytes;
 use stoop::{ClientBuilder, Method, Misuse, Redirects};
 
 use crate::error::FetchError;
+use crate::extract::Extract;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::politeness::Politeness;
@@ -134,6 +135,57 @@ impl Fetch {
     /// [`filter`](Self::filter) that looks at content. Off by default.
     pub fn keep_content(mut self, keeps: bool) -> Self {
         self.settings.keeps_content = keeps;
+        self
+    }
+
+    /// What records tell of responses beyond what all of them do: [`Extracted`](crate::Extracted) has a field for each. By
+    /// default nothing. It takes no request of its own: what is told is what the URL of the job answers.
+    ///
+    /// Of content no more is kept for it than a beginning, of 256 KiB, or 1 MiB with
+    /// [`Favicon`](crate::Extract::Favicon).
+    ///
+    /// ```
+    /// use stoop::Response;
+    /// use stoop_fetch::{Extract, Fetch, format::JsonLines, source::Lines};
+    ///
+    /// let page = |_: stoop::Request| {
+    ///     let page = "<!doctype html><title>Fish &amp; chips</title>";
+    ///     Response::from_text(page).with_field("server", "fryer/1.0").unwrap()
+    /// };
+    /// # let jobs = Lines::new(&b"http://example.com/\n"[..]);
+    /// let fetch = Fetch::new()
+    ///     .extract([Extract::Title, Extract::Server, Extract::Type])
+    ///     .client(move |client| client.handler(page));
+    /// # let written = Written::default();
+    /// fetch.start(jobs, JsonLines::new(), written.clone())?.wait();
+    /// # let line = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    /// assert!(line.contains(r#""server":"fryer/1.0""#), "{line}");
+    /// assert!(line.contains(r#""sniffed_type":"text/html""#), "{line}");
+    /// # #[derive(Clone, Default)]
+    /// # struct Written(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+    /// # impl std::io::Write for Written {
+    /// #     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    /// #         self.0.lock().unwrap().write(bytes)
+    /// #     }
+    /// #     fn flush(&mut self) -> std::io::Result<()> {
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// # Ok::<(), stoop_fetch::FetchError>(())
+    /// ```
+    pub fn extract(mut self, facts: impl IntoIterator<Item = Extract>) -> Self {
+        self.settings.processing.extraction = facts.into_iter().collect();
+        self
+    }
+
+    /// Whether the content of text whose encoding is told to be another than UTF-8 becomes UTF-8, where it is saved and
+    /// for formats that write it: [`Extracted::charset`](crate::Extracted::charset) says how that is told. Bytes that are
+    /// invalid in it become U+FFFD. Off by default.
+    ///
+    /// Digests and lengths in records stay those of the content as received. While it is converted, content takes up to
+    /// three times its length once more.
+    pub fn text_as_utf8(mut self, converts: bool) -> Self {
+        self.settings.processing.has_text_as_utf8 = converts;
         self
     }
 

@@ -11,6 +11,9 @@ use url::Url;
 
 use crate::capture::{Capture, CollectFault, Collected, Collector, Exchange, listen, recorded};
 use crate::client_limits::limits;
+#[cfg(feature = "tls")]
+use crate::extract::Extract;
+use crate::extract::Extraction;
 use crate::failures::{failed, is_of_host, masked_location};
 use crate::job::JobOptions;
 use crate::mask;
@@ -82,6 +85,7 @@ impl Fetchers {
             timeout: settings.timeout,
             skips_content: settings.skips_content,
             is_detailed,
+            extraction: settings.processing.extraction,
             collector,
             robots,
         })
@@ -123,6 +127,8 @@ impl Fetchers {
             None => client,
         };
         #[cfg(feature = "tls")]
+        let client = client.keep_certificates(settings.processing.extraction.has(Extract::Tls));
+        #[cfg(feature = "tls")]
         let client = match &self.tls {
             Some(tls) => client.tls(tls.clone()),
             None => client,
@@ -138,6 +144,7 @@ pub(crate) struct Fetcher {
     timeout: Duration,
     skips_content: bool,
     is_detailed: bool,
+    extraction: Extraction,
     collector: Option<Collector>,
     robots: Option<Arc<KnownRobots>>,
 }
@@ -183,6 +190,7 @@ impl Fetcher {
                 .field("content-type")
                 .map(|value| String::from_utf8_lossy(value).into_owned()),
             x_robots_tag: robots_tag(response.fields()),
+            extracted: self.extraction.of_head(&response),
             remote_ip: response.remote_address().map(|address| address.ip()),
             remote_port: response.remote_address().map(|address| address.port()),
             phases: Phases::until_head(&response.timings()),
@@ -240,10 +248,11 @@ impl Fetcher {
         let Some(collector) = &self.collector else {
             return (response.body_mut().discard().await.map_err(CollectFault::Client), None);
         };
-        let Collected { mut capture, fault } = collector.collect(response, deadline).await;
+        let Collected { mut capture, received, fault } =
+            collector.collect(response, deadline).await;
         capture.exchanges = exchanges;
         let received = match fault {
-            None => Ok(capture.content.len() as u64),
+            None => Ok(received),
             Some(fault) => Err(fault),
         };
         (received, Some(Box::new(capture)))

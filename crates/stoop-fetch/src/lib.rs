@@ -34,8 +34,10 @@
 
 mod capture;
 mod client_limits;
+mod digests;
 mod distribute;
 mod error;
+mod extract;
 mod failures;
 mod fetch;
 mod fetcher;
@@ -68,6 +70,7 @@ pub mod target;
 
 pub use self::capture::{Capture, Exchange, ExchangeResponse, Truncated};
 pub use self::error::FetchError;
+pub use self::extract::{ChainHop, Extract, Extracted, TlsDetails};
 pub use self::fetch::Fetch;
 pub use self::politeness::{HostGroup, Politeness};
 pub use self::record::{Details, Outcome, Phases, Record};

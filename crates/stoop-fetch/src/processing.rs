@@ -1,12 +1,12 @@
 //! What a run does with the content of a response before its record is written.
 
-use std::fmt::Write as _;
 use std::io;
 
-use sha2::{Digest, Sha256};
 use stoop::Phase;
 
 use crate::capture::Truncated;
+use crate::digests::{Digests, sha256};
+use crate::extract::{Extraction, text_as_utf8};
 use crate::record::{Details, Outcome};
 use crate::save::SaveFolder;
 use crate::schedule::Started;
@@ -16,19 +16,19 @@ use crate::schedule::Started;
 pub(crate) struct Processing {
     pub(crate) save: Option<SaveFolder>,
     pub(crate) digests: Digests,
-}
-
-/// Which digests of the content records have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Digests {
-    pub(crate) blake3: bool,
-    pub(crate) sha256: bool,
+    pub(crate) extraction: Extraction,
+    /// Text in another encoding becomes UTF-8.
+    pub(crate) has_text_as_utf8: bool,
 }
 
 impl Processing {
-    /// Whether there is anything to do.
-    pub(crate) fn is_needed(&self) -> bool {
-        self.save.is_some() || self.digests.blake3 || self.digests.sha256
+    /// How many bytes of content are needed for it.
+    pub(crate) fn content_bytes(&self) -> usize {
+        let digests = self.digests.blake3 || self.digests.sha256;
+        match self.save.is_some() || digests || self.has_text_as_utf8 {
+            true => usize::MAX,
+            false => self.extraction.content_bytes(),
+        }
     }
 
     /// Whether it can block its thread.
@@ -41,7 +41,7 @@ impl Processing {
     /// # Errors
     /// A file could not be written; the outcome says so too.
     pub(crate) fn process(&self, job: &Started, outcome: &mut Outcome) -> io::Result<()> {
-        let Some(capture) = outcome.capture.take() else { return Ok(()) };
+        let Some(mut capture) = outcome.capture.take() else { return Ok(()) };
         if let Some(details) = &mut outcome.details {
             details.truncated = capture.truncated.map(Truncated::as_str);
             if self.digests.blake3 {
@@ -50,6 +50,14 @@ impl Processing {
             if self.digests.sha256 {
                 details.sha256 = Some(sha256(&capture.content));
             }
+            if let Some(extracted) = &mut details.extracted {
+                self.extraction.add_content(extracted, &capture);
+            }
+        }
+        if self.has_text_as_utf8
+            && let Some(text) = text_as_utf8(&capture)
+        {
+            capture.content = text;
         }
         let saved = match &self.save {
             Some(save) => save.save(job, outcome, &capture),
@@ -80,12 +88,4 @@ impl Processing {
         outcome.capture = Some(capture);
         result
     }
-}
-
-/// The SHA-256 of `content`, in hexadecimal.
-fn sha256(content: &[u8]) -> String {
-    Sha256::digest(content).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("memory takes all");
-        hex
-    })
 }

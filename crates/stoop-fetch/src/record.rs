@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use stoop::{Phase, Timings};
 
 use crate::capture::Capture;
+use crate::extract::Extracted;
 use crate::job::Extent;
 use crate::mask;
 use crate::summary::ResultCode;
@@ -135,6 +136,9 @@ pub struct Details {
     /// The SHA-256 of the content as received, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// What was asked for by [`Fetch::extract`](crate::Fetch::extract).
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub extracted: Option<Box<Extracted>>,
     /// The bytes of the body before it was decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_bytes: Option<u64>,

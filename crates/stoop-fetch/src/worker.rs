@@ -66,14 +66,16 @@ pub(crate) fn work<F: RecordFormat>(
         let is_detailed = format.needs_details() || run.settings.filter.is_some();
         let keeps_until_written = format.needs_content();
         let settings = &run.settings;
-        let collects = keeps_until_written
-            || settings.keeps_content
-            || settings.processing.is_needed()
-            || settings.truncates;
+        let keep_max = match keeps_until_written || settings.keeps_content {
+            true => usize::MAX,
+            false => settings.processing.content_bytes(),
+        };
+        let collects = keep_max > 0 || settings.truncates;
         let collector = collects.then(|| Collector {
             budget: Arc::clone(&run.content_budget),
             cut_at: run.settings.cut_at(),
             has_exchanges: format.needs_exchanges(),
+            keep_max,
         });
         let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, collector, known);
         let worker = Rc::new(Worker {

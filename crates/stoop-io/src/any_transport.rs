@@ -80,6 +80,14 @@ impl AnyTransport {
         }
     }
 
+    /// [Keeps](Tls::keep_chain) what the peer showed, if the transport is TLS.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn keep_chain(&mut self) {
+        if let Self::Tls(tls) = self {
+            tls.keep_chain();
+        }
+    }
+
     /// The TLS session, if the transport is one.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn tls(&self) -> Option<&Tls> {

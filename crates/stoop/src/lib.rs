@@ -34,6 +34,8 @@
 #[cfg(feature = "blocking")]
 pub mod blocking;
 pub mod body;
+#[cfg(feature = "charset")]
+mod charset;
 mod client;
 mod conn;
 mod connection_info;
@@ -69,6 +71,8 @@ mod versions;
 
 // Messages, and what goes wrong with them.
 pub use body::{Body, BodyDropped, BodySender, IntoBody};
+#[cfg(feature = "charset")]
+pub use charset::Charset;
 pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::{ConnectProtocol, InterimError, InterimSender, PastRedirect, Request};

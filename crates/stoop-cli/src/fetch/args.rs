@@ -23,6 +23,8 @@ Examples:
   stoop fetch -i urls.gz --format jsonl -o answers.jsonl --summary json 2> summary.json
   stoop fetch -i urls.txt --save pages/ --save-as url -f jsonl -o pages.jsonl
   stoop fetch -i urls.txt -f warc -o crawl/ --file-size 500MB
+  stoop fetch -i hosts.txt -f jsonl --extract title,server,chain,tls
+  sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
@@ -80,7 +82,12 @@ redirects, and t_recv_us (the last body), of the phases that took place: a reuse
 t_connect_us. Unknown fields are left out. A URL that was unfinished when the run ended has the
 phase queue if it had not started, else wait. saved is where the content is, relative to the folder
 of --save; truncated is why content is not all there is: length, time or disconnect; blake3 and
-sha256 are its digests, in hexadecimal. url_bytes is the line where it is not UTF-8, with % and all
+sha256 are its digests, in hexadecimal. With --extract: title, up to 1,024 bytes, of a page whose
+title begins within 256 KiB; server; content_length; chain, of {status, url} for each redirect and
+the last answer, if there were any; tls, with version, cipher, alpn and, of the certificate,
+subject_cn, subject_an (names and addresses, up to 32), issuer_cn, not_before, not_after and sha256;
+favicon_hash, a number, of images up to 1 MiB; sniffed_type, whatever content_type says; charset,
+by a byte order mark, content_type, or what HTML or XML declares. url_bytes is the line where it is not UTF-8, with % and all
 but printable ASCII as %XX: url has U+FFFD for bytes that are no text, and can be the same for
 different lines.
 

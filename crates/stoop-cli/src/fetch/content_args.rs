@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use stoop_fetch::{Fetch, FileNames, SaveFolder};
 
+use super::extract_args::ExtractArgs;
+use super::output_args::LineFormat;
+use crate::failure::CommandFailure;
+
 /// What becomes of content.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Content")]
@@ -42,6 +46,9 @@ pub(crate) struct ContentArgs {
     /// Read nothing of the content: the status is enough. Costs the connection over HTTP/1.1
     #[arg(long, conflicts_with_all = ["save", "digest", "truncate"])]
     no_content: bool,
+
+    #[command(flatten)]
+    extract: ExtractArgs,
 }
 
 /// How saved files are named.
@@ -75,8 +82,17 @@ impl ContentArgs {
         (typed.or(self.head.then_some("HEAD")), headers)
     }
 
+    /// Whether what is asked for can be told in this format.
+    ///
+    /// # Errors
+    /// [`CommandFailure::Usage`] if not.
+    pub(super) fn check(&self, format: LineFormat) -> Result<(), CommandFailure> {
+        self.extract.check(format, !self.head && !self.no_content)
+    }
+
     /// Tells the library.
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
+        let fetch = self.extract.apply(fetch);
         let names = match self.save_as {
             None | Some(SaveNames::Hash) => FileNames::Hash,
             Some(SaveNames::Id) => FileNames::Id,

@@ -9,6 +9,7 @@ mod content_args;
 mod cookie_file;
 mod describe;
 mod environment;
+mod extract_args;
 mod filter_args;
 mod mistyped;
 mod open_files;

@@ -150,6 +150,7 @@ impl FetchPlan {
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
         check_output(format, &output, is_terminal, &args.output)?;
+        args.content.check(format)?;
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
         let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));

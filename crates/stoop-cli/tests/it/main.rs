@@ -3,6 +3,7 @@
 //! - `internet`: the synthetic internet, from the plan to the table
 //! - `http2`: the version that is used with each server, and the number of connections
 //! - `json_jobs`: lists whose lines are JSON objects
+//! - `extract`: what is told of answers beyond status, length and time
 //! - `lines`: exactly one line for each URL, and its content
 //! - `input`: the lines that count as URLs, their sources, and their number
 //! - `get`: one request, beside curl and by itself
@@ -31,6 +32,7 @@ mod bounds;
 mod content;
 mod echo;
 mod ending;
+mod extract;
 mod get;
 mod http2;
 mod input;

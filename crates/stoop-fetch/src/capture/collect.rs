@@ -17,12 +17,16 @@ pub(crate) struct Collector {
     pub(crate) cut_at: Option<u64>,
     /// The exchanges of a job are kept, too.
     pub(crate) has_exchanges: bool,
+    /// How many bytes are kept; what follows them is counted only.
+    pub(crate) keep_max: usize,
 }
 
 /// A response that was received, and why not all of it was, if so.
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) capture: Capture,
+    /// How long the content was.
+    pub(crate) received: u64,
     pub(crate) fault: Option<CollectFault>,
 }
 
@@ -73,7 +77,7 @@ impl Collector {
     ) -> Collected {
         let mut capture = Capture::head(response);
         let mut reservation = Reservation::default();
-        let mut content = Gathered::default();
+        let (mut content, mut received) = (Gathered::default(), 0);
         let cut_at = self.cut_at.map_or(usize::MAX, |at| usize::try_from(at).unwrap_or(usize::MAX));
         let fault = loop {
             let mut piece = match response.body_mut().chunk().await {
@@ -88,14 +92,18 @@ impl Collector {
                     break Some(CollectFault::Client(error));
                 }
             };
-            let room = cut_at - content.len();
+            let room = cut_at - received;
             let is_cut = piece.len() > room;
             piece.truncate(room);
+            received += piece.len();
+            piece.truncate(self.keep_max.saturating_sub(content.len()));
             if self.budget.grow(&mut reservation, piece.len(), deadline).await.is_err() {
                 capture.truncated = Some(Truncated::Time);
                 break Some(CollectFault::NoRoom);
             }
-            content.push(piece);
+            if !piece.is_empty() {
+                content.push(piece);
+            }
             if is_cut {
                 capture.truncated = Some(Truncated::Length);
                 break None;
@@ -103,7 +111,7 @@ impl Collector {
         };
         capture.content = content.into_bytes();
         capture.reservation = Some(Arc::new(reservation));
-        Collected { capture, fault }
+        Collected { capture, received: received as u64, fault }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-use super::x509::CertificateNames;
+use super::x509::CertificateFields;
 
 /// A server's certificates by the names in them.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl CertificatesByName {
     /// Only its DNS names count, not the subject's common name (RFC 9525 §6.3).
     pub(super) fn add(&mut self, certified: &Arc<CertifiedKey>) -> Vec<String> {
         let names =
-            certified.cert.first().map(|own| CertificateNames::read(own)).unwrap_or_default();
+            certified.cert.first().map(|own| CertificateFields::read(own)).unwrap_or_default();
         let mut used = Vec::new();
         for name in names.dns {
             let name = normal(&name);

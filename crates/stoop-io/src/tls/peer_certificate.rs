@@ -1,15 +1,16 @@
-//! [`PeerCertificate`]: the certificate that a client has shown, and the names in it.
+//! [`PeerCertificate`]: the certificate that a peer has shown, and the names in it.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustls_pki_types::CertificateDer;
 
-use super::x509::CertificateNames;
+use super::x509::CertificateFields;
 
-/// The certificate that the peer of a TLS session has shown and that was verified, with the names in it. Cheap to
-/// clone.
+/// The certificate that the peer of a TLS session has shown, with the names in it. Cheap to clone. It was verified, unless
+/// [whatever is shown](crate::ClientTlsBuilder::dangerous_accept_any_certificate) is accepted.
 ///
 /// The names are read when they are first asked for. A certificate whose names cannot be read has none.
 #[derive(Clone)]
@@ -18,7 +19,7 @@ pub struct PeerCertificate(Arc<ShownCertificates>);
 struct ShownCertificates {
     /// One at least.
     chain: Vec<CertificateDer<'static>>,
-    names: OnceLock<CertificateNames>,
+    fields: OnceLock<CertificateFields>,
 }
 
 impl PeerCertificate {
@@ -27,7 +28,7 @@ impl PeerCertificate {
         if chain.is_empty() {
             return None;
         }
-        Some(Self(Arc::new(ShownCertificates { chain, names: OnceLock::new() })))
+        Some(Self(Arc::new(ShownCertificates { chain, fields: OnceLock::new() })))
     }
 
     /// The chain as the peer has sent it, in DER: its own certificate first, then those of the issuers that it named.
@@ -43,32 +44,52 @@ impl PeerCertificate {
     /// The common name of the subject (CN), if it has one; of several the most specific. It is free text, which the
     /// CA has checked by whatever rules it has.
     pub fn common_name(&self) -> Option<&str> {
-        self.names().common_name.as_deref()
+        self.fields().common_name.as_deref()
     }
 
     /// The DNS names it is for (RFC 5280 §4.2.1.6), as they are written in it; `*.example.com` may be one.
     pub fn dns_names(&self) -> &[String] {
-        &self.names().dns
+        &self.fields().dns
     }
 
     /// The addresses of electronic mail it is for.
     pub fn email_addresses(&self) -> &[String] {
-        &self.names().email
+        &self.fields().email
     }
 
     /// The URIs it is for, such as `spiffe://example.org/billing`.
     pub fn uris(&self) -> &[String] {
-        &self.names().uri
+        &self.fields().uri
     }
 
     /// The IP addresses it is for.
     pub fn ip_addresses(&self) -> &[IpAddr] {
-        &self.names().ip
+        &self.fields().ip
     }
 
-    fn names(&self) -> &CertificateNames {
-        self.0.names.get_or_init(|| CertificateNames::read(self.der()))
+    /// The common name of the CA that has issued it, if it has one.
+    pub fn issuer_common_name(&self) -> Option<&str> {
+        self.fields().issuer_common_name.as_deref()
     }
+
+    /// The first second in which it is valid.
+    pub fn not_before(&self) -> Option<SystemTime> {
+        self.fields().validity.and_then(|validity| unix_time(validity.not_before))
+    }
+
+    /// The last second in which it is valid.
+    pub fn not_after(&self) -> Option<SystemTime> {
+        self.fields().validity.and_then(|validity| unix_time(validity.not_after))
+    }
+
+    fn fields(&self) -> &CertificateFields {
+        self.0.fields.get_or_init(|| CertificateFields::read(self.der()))
+    }
+}
+
+fn unix_time(seconds: i64) -> Option<SystemTime> {
+    let away = Duration::from_secs(seconds.unsigned_abs());
+    if seconds < 0 { UNIX_EPOCH.checked_sub(away) } else { UNIX_EPOCH.checked_add(away) }
 }
 
 /// Of the same chain, byte for byte.

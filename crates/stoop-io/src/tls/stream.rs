@@ -47,6 +47,8 @@ pub struct TlsSession {
     /// The cipher suite, by its name in the registry of IANA (but for `13` in those of TLS 1.3):
     /// `TLS13_AES_256_GCM_SHA384`.
     pub cipher: &'static str,
+    /// What ALPN has chosen, if it is a version of HTTP: `h2`, `http/1.1` or `http/1.0`.
+    pub alpn: Option<&'static str>,
     /// Whether an earlier session was resumed, without certificates.
     pub is_resumed: bool,
 }
@@ -75,6 +77,8 @@ pub struct Tls {
     /// How much longer what was sealed became.
     overhead: u64,
     phase: SessionPhase,
+    /// What the peer has shown, where it was kept.
+    kept_chain: Option<PeerCertificate>,
     /// The peer's close_notify came.
     peer_closed: bool,
     /// Ours was sealed.
@@ -111,6 +115,7 @@ impl Tls {
             sealed: Output::default(),
             overhead: 0,
             phase: SessionPhase::Handshake { peer: peer.into(), bytes_max },
+            kept_chain: None,
             peer_closed: false,
             close_notify_queued: false,
         }
@@ -171,7 +176,13 @@ impl Tls {
     pub fn session(&self) -> Option<TlsSession> {
         let suite = self.machine.state().negotiated_cipher_suite()?;
         let cipher = suite.suite().as_str().unwrap_or("unknown");
-        Some(TlsSession { version: self.version()?, cipher, is_resumed: self.is_resumed() })
+        let alpn = match self.machine.state().alpn_protocol() {
+            Some(b"h2") => Some("h2"),
+            Some(b"http/1.1") => Some("http/1.1"),
+            Some(b"http/1.0") => Some("http/1.0"),
+            _ => None,
+        };
+        Some(TlsSession { version: self.version()?, cipher, alpn, is_resumed: self.is_resumed() })
     }
 
     /// Whether the handshake resumed an earlier session.
@@ -188,6 +199,16 @@ impl Tls {
     /// resumed, in which it was shown.
     pub fn peer_chain(&self) -> Option<PeerCertificate> {
         PeerCertificate::new(self.machine.state().peer_certificates()?)
+    }
+
+    /// Keeps [`peer_chain`](Self::peer_chain), once the handshake is done, for [`kept_chain`](Self::kept_chain).
+    pub fn keep_chain(&mut self) {
+        self.kept_chain = self.peer_chain();
+    }
+
+    /// The chain that the peer showed, if it was [kept](Self::keep_chain).
+    pub fn kept_chain(&self) -> Option<&PeerCertificate> {
+        self.kept_chain.as_ref()
     }
 
     /// The name that the client has asked for by SNI (RFC 6066 §3), in lower case, at a server.

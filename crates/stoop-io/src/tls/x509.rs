@@ -1,20 +1,30 @@
-//! Reads the names in a certificate (RFC 5280 §4.2.1.6, and the common name of its subject), and nothing else of
-//! it: whether it is genuine and in time has been verified before.
+//! Reads the names in a certificate (RFC 5280 §4.2.1.6, and the common names of its subject and its issuer) and when it
+//! is valid, and nothing else of it: whether it is genuine and in time has been verified before.
 //!
 //! It follows the structure down to the names, and never calls itself: what lies deeper is passed over as bytes. What
 //! is not DER has no names at all, so that no two readers of a certificate find different ones in it.
 
+mod der;
+mod validity;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The names of a certificate's owner. A handshake bounds how many there are: rustls takes 64 KiB of certificates.
+use self::der::Der;
+pub(super) use self::validity::Validity;
+
+/// The names of a certificate's owner, its issuer, and when it is valid. A handshake bounds how many there are: rustls
+/// takes 64 KiB of certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct CertificateNames {
+pub(super) struct CertificateFields {
     /// The last CN of the subject, which is the most specific.
     pub(super) common_name: Option<String>,
     pub(super) dns: Vec<String>,
     pub(super) email: Vec<String>,
     pub(super) uri: Vec<String>,
     pub(super) ip: Vec<IpAddr>,
+    /// The last CN of the issuer.
+    pub(super) issuer_common_name: Option<String>,
+    pub(super) validity: Option<Validity>,
 }
 
 /// id-at-commonName, 2.5.4.3.
@@ -28,8 +38,8 @@ const OBJECT_IDENTIFIER: u8 = 0x06;
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 
-impl CertificateNames {
-    /// The names in a certificate. What cannot be read as DER has none, so that nothing is granted by it.
+impl CertificateFields {
+    /// The fields of a certificate. What cannot be read as DER has none, so that nothing is granted by it.
     pub(super) fn read(certificate: &[u8]) -> Self {
         let mut names = Self::default();
         match names.read_certificate(certificate) {
@@ -47,11 +57,12 @@ impl CertificateNames {
         if first == 0xa0 {
             tbs.next()?;
         }
-        // signature, issuer, validity.
-        for _ in 0..3 {
-            tbs.expect(SEQUENCE)?;
-        }
-        self.read_subject(tbs.expect(SEQUENCE)?)?;
+        // signature.
+        tbs.expect(SEQUENCE)?;
+        // The names do not depend on what these two look like.
+        self.issuer_common_name = common_name(tbs.expect(SEQUENCE)?).flatten();
+        self.validity = Validity::read(Der(tbs.expect(SEQUENCE)?));
+        self.common_name = common_name(tbs.expect(SEQUENCE)?)?;
         // subjectPublicKeyInfo.
         tbs.expect(SEQUENCE)?;
         while let Some((tag, content)) = tbs.next() {
@@ -60,23 +71,6 @@ impl CertificateNames {
             }
         }
         tbs.0.is_empty().then_some(())
-    }
-
-    /// `RDNSequence ::= SEQUENCE OF SET OF SEQUENCE { type, value }` (RFC 5280 §4.1.2.4).
-    fn read_subject(&mut self, subject: &[u8]) -> Option<()> {
-        let mut subject = Der(subject);
-        while !subject.0.is_empty() {
-            let mut attributes = Der(subject.expect(SET)?);
-            while !attributes.0.is_empty() {
-                let mut attribute = Der(attributes.expect(SEQUENCE)?);
-                let of_type = attribute.expect(OBJECT_IDENTIFIER)?;
-                let (tag, value) = attribute.next()?;
-                if of_type == COMMON_NAME {
-                    self.common_name = text(tag, value);
-                }
-            }
-        }
-        Some(())
     }
 
     /// `Extension ::= SEQUENCE { extnID, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }`.
@@ -123,6 +117,24 @@ impl CertificateNames {
     }
 }
 
+/// The last common name of an `RDNSequence ::= SEQUENCE OF SET OF SEQUENCE { type, value }` (RFC 5280 §4.1.2.4); none
+/// at all where it is not one.
+fn common_name(name: &[u8]) -> Option<Option<String>> {
+    let (mut name, mut found) = (Der(name), None);
+    while !name.0.is_empty() {
+        let mut attributes = Der(name.expect(SET)?);
+        while !attributes.0.is_empty() {
+            let mut attribute = Der(attributes.expect(SEQUENCE)?);
+            let of_type = attribute.expect(OBJECT_IDENTIFIER)?;
+            let (tag, value) = attribute.next()?;
+            if of_type == COMMON_NAME {
+                found = text(tag, value);
+            }
+        }
+    }
+    Some(found)
+}
+
 /// A `DirectoryString`: UTF8String, PrintableString, IA5String or BMPString. TeletexString, whose character set
 /// nothing agrees on, is no text.
 fn text(tag: u8, value: &[u8]) -> Option<String> {
@@ -142,46 +154,6 @@ fn text(tag: u8, value: &[u8]) -> Option<String> {
 fn ia5(value: &[u8]) -> Option<String> {
     let is_text = value.iter().all(|byte| byte.is_ascii() && *byte != 0);
     is_text.then(|| String::from_utf8(value.to_vec()).ok())?
-}
-
-/// What is left of a sequence of DER's tags, lengths and values.
-struct Der<'a>(&'a [u8]);
-
-impl<'a> Der<'a> {
-    /// The next tag and value; none at the end, and where there is no DER: a tag or a length in another form than the
-    /// shortest, a length that is indefinite (X.690 §10.1), or one beyond what is there.
-    fn next(&mut self) -> Option<(u8, &'a [u8])> {
-        let (&[tag, first], rest) = self.0.split_first_chunk()?;
-        // Tags of more than one byte are in no field that is read.
-        if tag & 0x1f == 0x1f {
-            return None;
-        }
-        let (length, rest) = match first {
-            0..=0x7f => (usize::from(first), rest),
-            // Up to 16 MiB, and more than a handshake may carry.
-            0x81..=0x83 => {
-                let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-                let length = bytes.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-                if bytes[0] == 0 || length <= 0x7f {
-                    return None;
-                }
-                (length, rest)
-            }
-            _ => return None,
-        };
-        let (value, rest) = rest.split_at_checked(length)?;
-        self.0 = rest;
-        Some((tag, value))
-    }
-
-    /// The value of a tag that has nothing behind it.
-    fn only(mut self, expected: u8) -> Option<&'a [u8]> {
-        self.expect(expected).filter(|_| self.0.is_empty())
-    }
-
-    fn expect(&mut self, expected: u8) -> Option<&'a [u8]> {
-        self.next().filter(|(tag, _)| *tag == expected).map(|(_, value)| value)
-    }
 }
 
 #[cfg(test)]

@@ -51,6 +51,8 @@ pub struct ClientBuilder {
     names: Names,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     tls: Option<ClientTls>,
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    keeps_certificates: bool,
     route: Route,
     #[cfg(feature = "proxy")]
     proxies: Proxies,
@@ -86,6 +88,8 @@ impl Default for ClientBuilder {
             names: Names::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            keeps_certificates: false,
             route: Route::Network,
             #[cfg(feature = "proxy")]
             proxies: Proxies::none(),

@@ -37,6 +37,9 @@ pub(crate) struct Connector {
     pub(crate) is_to_servers: bool,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: ClientTls,
+    /// What servers show is kept.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) keeps_certificates: bool,
     pub(crate) route: Route,
     pub(crate) versions: Versions,
     /// The most that name, connection and TLS may take together.
@@ -154,7 +157,15 @@ impl Connector {
         let secured = secure(&self.tls, io, url, versions, terms).await;
         #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
         let secured = secure(io, url, versions, terms).await;
-        let secured = secured.map_err(|error| error.with_peer(peer))?;
+        #[cfg_attr(
+            not(any(feature = "tls", feature = "tls-ring")),
+            expect(unused_mut, reason = "there are no certificates")
+        )]
+        let mut secured = secured.map_err(|error| error.with_peer(peer))?;
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        if self.keeps_certificates {
+            secured.keep_chain();
+        }
         watch.lap(Phase::Tls);
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         terms

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use http::Extensions;
 use stoop_io::PeerAddress;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::TlsSession;
+use stoop_io::{PeerCertificate, TlsSession};
 use stoop_proto::RequestHead;
 use url::Url;
 
@@ -39,6 +39,9 @@ pub(crate) struct RequestParts {
     /// What TLS has agreed on for it.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
+    /// The certificate that the server has shown a client that keeps it.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) certificate: Option<PeerCertificate>,
     /// What a server knows of the connection it came over.
     pub(crate) facts: Option<Arc<ConnectionFacts>>,
     /// By which its handler sends interim responses.
@@ -98,6 +101,8 @@ impl Recycled for RequestParts {
             carried: CarriedBytes::default(),
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: None,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            certificate: None,
             facts: None,
             interim: None,
             url: None,
@@ -121,6 +126,7 @@ impl Recycled for RequestParts {
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         {
             self.tls = None;
+            self.certificate = None;
         }
         self.facts = None;
         self.interim = None;

@@ -45,6 +45,13 @@ impl<B> Response<B> {
         })
     }
 
+    /// The certificate that the server has shown, over TLS, if the client
+    /// [keeps it](crate::ClientBuilder::keep_certificates).
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn server_certificate(&self) -> Option<&crate::tls::PeerCertificate> {
+        self.sent.as_ref()?.certificate.as_ref()
+    }
+
     /// How long each phase took to get it; of one that was made here, there was none.
     pub fn timings(&self) -> Timings {
         self.sent.as_ref().map_or_else(Timings::default, |parts| parts.timings)

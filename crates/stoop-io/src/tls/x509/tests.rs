@@ -49,18 +49,46 @@ fn named(tag: u8, value: &[u8]) -> Vec<u8> {
 #[test]
 fn the_last_common_name_of_the_subject_is_read() {
     let subject = [named(0x13, b"outer"), named(0x0c, "grüß".as_bytes())].concat();
-    let names = CertificateNames::read(&certificate(&subject, b""));
+    let names = CertificateFields::read(&certificate(&subject, b""));
     assert_eq!(names.common_name.as_deref(), Some("grüß"));
     let wide = named(0x1e, &[0, b'a', 0, b'b']);
-    let names = CertificateNames::read(&certificate(&wide, b""));
+    let names = CertificateFields::read(&certificate(&wide, b""));
     assert_eq!(names.common_name.as_deref(), Some("ab"));
+}
+
+#[test]
+fn the_issuer_and_the_validity_are_read_where_they_are_there() {
+    let of = |issuer: &[u8], validity: &[u8]| {
+        let empty = [0x30, 0x00];
+        let tbs = [
+            &[0x02, 0x01, 0x07][..],
+            &empty,
+            &der(SEQUENCE, issuer),
+            &der(SEQUENCE, validity),
+            &der(SEQUENCE, &named(0x13, b"subject")),
+            &empty,
+        ];
+        CertificateFields::read(&der(SEQUENCE, &der(SEQUENCE, &tbs.concat())))
+    };
+    let times = [der(0x17, b"700101000000Z"), der(0x18, b"19700102000000Z")].concat();
+    let fields = of(&named(0x13, b"issuer"), &times);
+    assert_eq!(fields.issuer_common_name.as_deref(), Some("issuer"));
+    assert_eq!(fields.validity, Some(Validity { not_before: 0, not_after: 86_400 }));
+    // Neither takes the names away where it cannot be read.
+    for (issuer, validity) in
+        [(&b""[..], &b""[..]), (b"\x31\xff", b"\x17\x00"), (b"\x02\x00", &times[1..])]
+    {
+        let fields = of(issuer, validity);
+        assert_eq!((fields.issuer_common_name, fields.validity), (None, None));
+        assert_eq!(fields.common_name.as_deref(), Some("subject"));
+    }
 }
 
 #[test]
 fn alternative_names_are_read_by_their_kinds() {
     let alternatives =
         b"\x82\x03a.b\x81\x03a@b\x86\x05spi:x\x87\x04\x7f\0\0\x01\xa0\x02\x05\0\x82\x03*.c";
-    let names = CertificateNames::read(&certificate(b"", alternatives));
+    let names = CertificateFields::read(&certificate(b"", alternatives));
     assert_eq!((names.dns, names.email), (vec!["a.b".into(), "*.c".into()], vec!["a@b".into()]));
     assert_eq!((names.uri, names.ip), (vec!["spi:x".into()], vec![Ipv4Addr::LOCALHOST.into()]));
     assert_eq!(names.common_name, None);
@@ -68,19 +96,19 @@ fn alternative_names_are_read_by_their_kinds() {
 
 #[test]
 fn a_name_with_a_nul_in_it_makes_the_certificate_nameless() {
-    let names = CertificateNames::read(&certificate(&named(0x0c, b"ok"), b"\x82\x03a\0b"));
-    assert_eq!(names, CertificateNames::default());
+    let names = CertificateFields::read(&certificate(&named(0x0c, b"ok"), b"\x82\x03a\0b"));
+    assert_eq!(names, CertificateFields::default());
 }
 
 /// A certificate with a name, in which everything is read.
 fn whole() -> Vec<u8> {
     let whole = certificate(&named(0x0c, b"owner"), b"\x82\x03a.b");
-    assert_eq!(CertificateNames::read(&whole).dns, ["a.b"]);
+    assert_eq!(CertificateFields::read(&whole).dns, ["a.b"]);
     whole
 }
 
 fn assert_nameless(certificate: &[u8], why: &str) {
-    assert_eq!(CertificateNames::read(certificate), CertificateNames::default(), "{why}");
+    assert_eq!(CertificateFields::read(certificate), CertificateFields::default(), "{why}");
 }
 
 #[test]
@@ -100,7 +128,7 @@ fn any_byte_may_be_any_other() {
         let mut changed = whole.clone();
         for byte in 0..=u8::MAX {
             changed[place] = byte;
-            let names = CertificateNames::read(&changed);
+            let names = CertificateFields::read(&changed);
             let read = [names.dns, names.email, names.uri].concat();
             assert!(read.len() <= 1 && names.ip.is_empty(), "{byte:#x} at {place}: {read:?}");
         }
@@ -109,7 +137,7 @@ fn any_byte_may_be_any_other() {
 
 #[test]
 fn lengths_are_definite_the_shortest_and_within_what_is_there() {
-    let name = |wire: &[u8]| CertificateNames::read(&certificate(b"", wire)).dns;
+    let name = |wire: &[u8]| CertificateFields::read(&certificate(b"", wire)).dns;
     assert_eq!(name(b"\x82\x01a"), ["a"]);
     let long = [b'a'; 0x80];
     assert_eq!(name(&[b"\x82\x81\x80", &long[..]].concat()).len(), 1);
@@ -137,7 +165,7 @@ fn nesting_costs_nothing() {
         deep = der(SEQUENCE, &deep);
     }
     let wire = [der(0xa0, &deep), b"\x82\x01a".to_vec()].concat();
-    assert_eq!(CertificateNames::read(&certificate(b"", &wire)).dns, ["a"]);
+    assert_eq!(CertificateFields::read(&certificate(b"", &wire)).dns, ["a"]);
     assert_nameless(&deep, "nothing but sequences");
 }
 

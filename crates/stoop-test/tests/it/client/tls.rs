@@ -222,6 +222,33 @@ async fn a_response_tells_what_its_connection_has_agreed_on() {
     assert_eq!(seen, [(false, false), (true, false)]);
 }
 
+#[tokio::test]
+async fn a_response_tells_the_certificate_of_its_server_where_it_is_kept() {
+    let issuer = authority("issuer");
+    let pair = certificate(&issuer, &["localhost", "127.0.0.1"], false);
+    let server = stoop::Server::listen("https://127.0.0.1:0").unwrap().tls(server_tls(pair));
+    let server = server.run(|_: Request| "ok").unwrap();
+    let url = format!("https://localhost:{}/", server.port());
+    for versions in [Versions::Http1, Versions::Http2] {
+        let client = client_trusting(&issuer).versions(versions);
+        let client = client.keep_certificates(true).build().unwrap();
+        for _ in 0..2 {
+            let response = client.get(&*url).await.unwrap();
+            let shown = response.server_certificate().unwrap();
+            assert_eq!(shown.dns_names(), ["localhost"]);
+            assert_eq!(shown.ip_addresses(), [std::net::IpAddr::from([127, 0, 0, 1])]);
+            assert_eq!(shown.issuer_common_name(), Some("issuer"));
+            let (from, to) = (shown.not_before().unwrap(), shown.not_after().unwrap());
+            assert!(from < std::time::SystemTime::now() && std::time::SystemTime::now() < to);
+            let expected = if versions == Versions::Http2 { "h2" } else { "http/1.1" };
+            assert_eq!(response.connection().unwrap().tls().unwrap().alpn, Some(expected));
+            assert_eq!(response.text().await.unwrap(), "ok");
+        }
+    }
+    let client = client_trusting(&issuer).build().unwrap();
+    assert!(client.get(&*url).await.unwrap().server_certificate().is_none());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_response_without_tls_tells_the_rest() {
     for versions in super::kit::EACH_VERSION {

@@ -97,6 +97,8 @@ impl ClientBuilder {
             is_to_servers,
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
             tls: self.tls.map_or_else(default_tls, Ok)?,
+            #[cfg(any(feature = "tls", feature = "tls-ring"))]
+            keeps_certificates: self.keeps_certificates,
             route: self.route,
             versions: self.versions,
             setup: self.setup,

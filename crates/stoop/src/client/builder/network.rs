@@ -134,6 +134,25 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether the certificate that a server shows is kept, for
+    /// [`Response::server_certificate`](crate::Response::server_certificate). Off by default: the chain, some 4 KiB, is
+    /// kept for as long as its connection.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), stoop::Error> {
+    /// let client = stoop::Client::builder().keep_certificates(true).build()?;
+    /// let response = client.get("https://example.com/").await?;
+    /// if let Some(shown) = response.server_certificate() {
+    ///     println!("{:?} until {:?}", shown.dns_names(), shown.not_after());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub fn keep_certificates(mut self, kept: bool) -> Self {
+        self.keeps_certificates = kept;
+        self
+    }
+
     /// Sends everything through a proxy. Connecting then includes what the proxy does, within
     /// [`connect`](crate::ClientTime::connect). Not for Unix sockets, [connectors](crate::rt::connector) and handlers,
     /// to which requests go as without.

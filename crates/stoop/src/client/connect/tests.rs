@@ -15,6 +15,8 @@ async fn where_only_public_addresses_will_do_the_resolved_one_is_checked() {
         is_to_servers: true,
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         tls: ClientTls::builder().build().unwrap(),
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        keeps_certificates: false,
         route: Route::Network,
         versions: Versions::All,
         setup: None,

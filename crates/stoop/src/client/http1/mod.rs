@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-#[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::TlsSession;
 use stoop_io::{AnyTransport, Liveness, LivenessCheck, PeerAddress, Timer, Transport, now};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use stoop_io::{PeerCertificate, TlsSession};
 use stoop_proto::h1;
 use tokio::runtime::{Handle, Id};
 
@@ -60,6 +60,12 @@ impl Http1 {
     /// The address of the server.
     pub(crate) fn peer(&self) -> PeerAddress {
         self.wire.io.peer()
+    }
+
+    /// The certificate of the server, where it is kept.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) fn certificate(&self) -> Option<&PeerCertificate> {
+        self.wire.io.tls()?.kept_chain()
     }
 
     /// Whether another exchange may follow: there is no unsent output and no unread input.

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use stoop_io::PeerAddress;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use stoop_io::TlsSession;
+use stoop_io::{PeerCertificate, TlsSession};
 use stoop_proto::BodySize;
 use tokio::runtime::Id;
 
@@ -35,6 +35,9 @@ pub(crate) struct SharedConnection {
     /// What TLS has agreed on.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub(crate) tls: Option<TlsSession>,
+    /// The certificate of the server, where it is kept.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(crate) certificate: Option<PeerCertificate>,
     /// The runtime whose task drives it.
     runtime: Id,
 }

@@ -151,6 +151,7 @@ impl<'a> RequestRun<'a> {
                 #[cfg(any(feature = "tls", feature = "tls-ring"))]
                 if let Some(http1) = lease.connection() {
                     outgoing.parts.tls = http1.tls;
+                    outgoing.parts.certificate = http1.certificate().cloned();
                 }
                 let head = outgoing.head();
                 self.tell_sending(outgoing, false);
@@ -163,6 +164,7 @@ impl<'a> RequestRun<'a> {
                 #[cfg(any(feature = "tls", feature = "tls-ring"))]
                 {
                     outgoing.parts.tls = permit.connection.tls;
+                    outgoing.parts.certificate = permit.connection.certificate.clone();
                 }
                 self.tell_sending(outgoing, true);
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());

@@ -61,6 +61,8 @@ pub(crate) fn connect(
         peer: io.peer(),
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         tls: io.tls_session(),
+        #[cfg(any(feature = "tls", feature = "tls-ring"))]
+        certificate: io.tls().and_then(|tls| tls.kept_chain().cloned()),
         runtime: Handle::current().id(),
     });
     let own_max = wire_limits.http2.streams_max.max(1) as usize;

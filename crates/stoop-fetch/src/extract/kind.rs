@@ -1,0 +1,45 @@
+//! Which kind of text content is, if it is any: by Content-Type, or by what it looks like where there is none.
+
+/// A kind of text, by how it declares its encoding and its title.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextKind {
+    Html,
+    /// HTML in the syntax of XML.
+    Xhtml,
+    Xml,
+    /// Text that declares neither.
+    Plain,
+    /// No text, or nothing that is known to be text.
+    Other,
+}
+
+impl TextKind {
+    /// The kind of content with this Content-Type, or of this sniffed type if it has none.
+    pub(super) fn of(content_type: Option<&[u8]>, sniffed: &str) -> Self {
+        let told = essence(content_type);
+        let essence = if told.is_empty() { sniffed } else { &*told };
+        match essence {
+            "text/html" => Self::Html,
+            "application/xhtml+xml" => Self::Xhtml,
+            "text/xml" | "application/xml" => Self::Xml,
+            "application/javascript" | "application/json" | "application/x-javascript" => {
+                Self::Plain
+            }
+            _ if essence.ends_with("+xml") => Self::Xml,
+            _ if essence.starts_with("text/") || essence.ends_with("+json") => Self::Plain,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether content is an image, by its Content-Type or by its sniffed type.
+pub(super) fn is_image(content_type: Option<&[u8]>, sniffed: &str) -> bool {
+    [&*essence(content_type), sniffed].iter().any(|media_type| media_type.starts_with("image/"))
+}
+
+/// A Content-Type without its parameters, in lower case.
+fn essence(content_type: Option<&[u8]>) -> String {
+    let content_type = content_type.unwrap_or_default();
+    let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    String::from_utf8_lossy(essence.trim_ascii()).to_ascii_lowercase()
+}
