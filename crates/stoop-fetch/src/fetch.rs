@@ -142,7 +142,8 @@ impl Fetch {
     /// default nothing. It takes no request of its own: what is told is what the URL of the job answers.
     ///
     /// Of content no more is kept for it than a beginning, of 256 KiB, or 1 MiB with
-    /// [`Favicon`](crate::Extract::Favicon).
+    /// [`Favicon`](crate::Extract::Favicon). What is still in a content coding, because the client does not decode, is
+    /// taken for neither text nor image.
     ///
     /// ```
     /// use stoop::Response;

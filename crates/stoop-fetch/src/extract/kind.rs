@@ -1,5 +1,7 @@
 //! Which kind of text content is, if it is any: by Content-Type, or by what it looks like where there is none.
 
+use stoop::Fields;
+
 /// A kind of text, by how it declares its encoding and its title.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
@@ -30,6 +32,20 @@ impl TextKind {
             _ => Self::Other,
         }
     }
+
+    /// No text, if the content is as [encoded](is_encoded) as these fields say.
+    pub(super) fn unless_encoded(self, fields: &Fields) -> Self {
+        if is_encoded(fields) { Self::Other } else { self }
+    }
+}
+
+/// Whether content is still in a content coding: what was decoded has lost the field. A server may apply one that was not
+/// asked for.
+pub(super) fn is_encoded(fields: &Fields) -> bool {
+    fields.all("content-encoding").any(|coding| {
+        let coding = coding.trim_ascii();
+        !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")
+    })
 }
 
 /// Whether content is an image, by its Content-Type or by its sniffed type.

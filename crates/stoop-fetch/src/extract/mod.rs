@@ -80,7 +80,7 @@ impl Extraction {
         let content_type = capture.fields.first("content-type");
         let beginning = &content[..content.len().min(BEGINNING_BYTES)];
         let sniffed = sniff(beginning);
-        let kind = TextKind::of(content_type, sniffed);
+        let kind = TextKind::of(content_type, sniffed).unless_encoded(&capture.fields);
         if self.has(Extract::Type) {
             extracted.sniffed_type = Some(sniffed);
         }
@@ -92,6 +92,7 @@ impl Extraction {
             }
         }
         let is_whole = capture.truncated.is_none() && content.len() <= FAVICON_BYTES_MAX;
+        let is_whole = is_whole && !kind::is_encoded(&capture.fields);
         if self.has(Extract::Favicon) && is_whole && kind::is_image(content_type, sniffed) {
             extracted.favicon_hash = Some(favicon_hash(content));
         }
@@ -102,7 +103,7 @@ impl Extraction {
 pub(crate) fn text_as_utf8(capture: &Capture) -> Option<Bytes> {
     let content = &capture.content;
     let content_type = capture.fields.first("content-type");
-    let kind = TextKind::of(content_type, sniff(content));
+    let kind = TextKind::of(content_type, sniff(content)).unless_encoded(&capture.fields);
     let charset = charset(kind, content_type, content).filter(|it| *it != Charset::UTF_8)?;
     Some(charset.decode(content).into_owned().into())
 }

@@ -63,6 +63,24 @@ fn text_becomes_utf_8_where_its_encoding_is_told() {
     assert_eq!(converted(Some("text/plain; charset=iso-2022-kr"), b"a"), None);
 }
 
+/// A server may encode content that no coding was asked for.
+#[test]
+fn content_that_is_still_encoded_is_no_text_and_no_image() {
+    let content = b"\x1f\x8b\x08\0\0\0<title>a</title>\xe9";
+    for content_type in ["text/html; charset=latin1", "image/png"] {
+        for (coding, is_encoded) in [("gzip", true), ("Identity", false)] {
+            let mut capture = capture(Some(content_type), content);
+            capture.fields.push("content-encoding", coding.as_bytes()).expect("a field");
+            let mut told = Extracted::default();
+            Extraction::from_iter(OF_CONTENT).add_content(&mut told, &capture);
+            assert_eq!(told.sniffed_type, Some("application/x-gzip"));
+            let is_read = told.title.is_some() || told.favicon_hash.is_some();
+            assert_eq!(is_read, !is_encoded, "{content_type} {coding}");
+            assert!(!is_encoded || told.charset.is_none() && text_as_utf8(&capture).is_none());
+        }
+    }
+}
+
 #[test]
 fn only_what_is_asked_for_is_told_and_only_what_it_takes_is_kept() {
     let needs = |facts: &[Extract]| facts.iter().copied().collect::<Extraction>().content_bytes();
