@@ -4,6 +4,7 @@ mod decompressed;
 mod distinct;
 mod json_jobs;
 mod lines;
+mod sharded;
 mod stoppable;
 
 use std::io;
@@ -13,6 +14,7 @@ pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
+pub use self::sharded::{NoShard, Shard, Sharded};
 pub use self::stoppable::StoppableInput;
 pub use crate::job::{Extent, Job, JobOptions};
 
