@@ -1,15 +1,18 @@
 //! Sources of jobs: what a run fetches.
 
+mod csv_jobs;
 mod decompressed;
 mod distinct;
 mod json_jobs;
 mod lines;
+mod nearest;
 mod sharded;
 mod stoppable;
 
 use std::io;
 use std::ops::ControlFlow;
 
+pub use self::csv_jobs::{Column, CsvJobs, Delimiter};
 pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
