@@ -7,6 +7,7 @@ mod json_jobs;
 mod lines;
 mod nearest;
 mod sharded;
+mod sitemap;
 mod stoppable;
 
 use std::io;
@@ -18,6 +19,7 @@ pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
 pub use self::sharded::{NoShard, Shard, Sharded};
+pub use self::sitemap::Sitemap;
 pub use self::stoppable::StoppableInput;
 pub use crate::job::{Extent, Job, JobOptions};
 
