@@ -147,15 +147,9 @@ pub(crate) struct FetchArgs {
     #[arg(value_name = "URL", conflicts_with = "input")]
     pub(super) urls: Vec<String>,
 
-    #[command(flatten)]
-    pub(super) input: InputArgs,
-
     /// URLs in flight at once [default: 100, or fewer where 'ulimit -n' is low]
     #[arg(short, long, value_name = "N", value_parser = at_once)]
     pub(super) concurrency: Option<usize>,
-
-    #[command(flatten)]
-    pub(super) politeness: PolitenessArgs,
 
     /// Deadline of a URL, from its start to the last byte, redirects included [default: 5]
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
@@ -192,9 +186,6 @@ pub(crate) struct FetchArgs {
     /// Keep cookies: read FILE if it is there, and write it at the end, in Netscape's format
     #[arg(long, value_name = "FILE")]
     pub(super) cookie_jar: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(super) retry: RetryArgs,
 
     /// End with exit code 22 if any URL came to an error, or a status of 400 or more
     #[arg(long)]
@@ -268,6 +259,20 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) no_env: bool,
 
+    /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
+    #[arg(long, value_name = "N", value_parser = cores)]
+    pub(super) cores: Option<usize>,
+
+    // A heading goes on until the next one: those that have one come last.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+
+    #[command(flatten)]
+    pub(super) politeness: PolitenessArgs,
+
+    #[command(flatten)]
+    pub(super) retry: RetryArgs,
+
     #[command(flatten)]
     pub(super) content: ContentArgs,
 
@@ -276,10 +281,6 @@ pub(crate) struct FetchArgs {
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
-
-    /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
-    #[arg(long, value_name = "N", value_parser = cores)]
-    pub(super) cores: Option<usize>,
 }
 
 /// A size limit. (Its own type, because clap gives `Option<Option<u64>>` another meaning.)
