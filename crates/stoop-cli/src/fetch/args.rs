@@ -5,10 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 
 use super::content_args::ContentArgs;
 use super::filter_args::FilterArgs;
+use super::input_args::InputArgs;
 use super::output_args::{LineFormat, OutputArgs};
 use super::politeness::{PolitenessArgs, at_once};
 use super::retry::RetryArgs;
@@ -25,6 +26,7 @@ Examples:
   stoop fetch -i urls.txt -f warc -o crawl/ --file-size 500MB
   stoop fetch -i hosts.txt -f jsonl --extract title,server,chain,tls
   sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
+  stoop fetch -i pages.csv --url-column link --keep-columns --shard 1/4 -f jsonl > part1.jsonl
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
@@ -38,7 +40,17 @@ of it that was read gets invalid_url: the rest may be missing.
 With --input-format jsonl a line is a JSON object: url; id, a text or number, and meta, any value,
 which the fields of jsonl have too; method; headers, an object of texts or lists of texts; and as
 content body, a text, or body_base64, or json, any value, sent as application/json. A line that is
-none, or longer than 4 MiB, gets invalid_job and no request.
+none, or longer than 4 MiB, gets invalid_job and no request. --url-column and --id-column give url
+and id other names, and --keep-columns makes meta of all the others, so that any lines will do.
+
+With csv and tsv a row is a URL, with quotes as in RFC 4180. The header names the columns: url and
+id, unless --url-column and --id-column name others. All else is ignored, or kept in meta. A row of
+too many or too few fields, or of more than 1 MiB, or not UTF-8 where that is needed, gets
+invalid_job, which tells the row and its line. If a column is not there, nothing is fetched.
+
+With sitemap each <loc> of the document is a URL, or each <link> of RSS and Atom. The sitemaps that
+an index names are fetched, one at a time and each within --timeout, and read in its place; one that
+cannot be read gets invalid_job.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share one connection, or as few as the server's limit of streams allows.
@@ -142,25 +154,9 @@ pub(crate) struct FetchArgs {
     #[arg(value_name = "URL", conflicts_with = "input")]
     pub(super) urls: Vec<String>,
 
-    /// Read URLs from FILE, one a line ('-' is standard input); gzip and zstd are decompressed
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) input: Option<PathBuf>,
-
-    /// Fetch each URL once: lines that were there before have no line of output. Takes some 20 bytes of
-    /// memory for each different one
-    #[arg(long)]
-    pub(super) dedupe: bool,
-
-    /// What a line of the input is [default: lines]
-    #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
-    pub(super) input_format: Option<InputFormat>,
-
     /// URLs in flight at once [default: 100, or fewer where 'ulimit -n' is low]
     #[arg(short, long, value_name = "N", value_parser = at_once)]
     pub(super) concurrency: Option<usize>,
-
-    #[command(flatten)]
-    pub(super) politeness: PolitenessArgs,
 
     /// Deadline of a URL, from its start to the last byte, redirects included [default: 5]
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
@@ -197,9 +193,6 @@ pub(crate) struct FetchArgs {
     /// Keep cookies: read FILE if it is there, and write it at the end, in Netscape's format
     #[arg(long, value_name = "FILE")]
     pub(super) cookie_jar: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(super) retry: RetryArgs,
 
     /// End with exit code 22 if any URL came to an error, or a status of 400 or more
     #[arg(long)]
@@ -273,6 +266,20 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) no_env: bool,
 
+    /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
+    #[arg(long, value_name = "N", value_parser = cores)]
+    pub(super) cores: Option<usize>,
+
+    // A heading goes on until the next one: those that have one come last.
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+
+    #[command(flatten)]
+    pub(super) politeness: PolitenessArgs,
+
+    #[command(flatten)]
+    pub(super) retry: RetryArgs,
+
     #[command(flatten)]
     pub(super) content: ContentArgs,
 
@@ -281,20 +288,6 @@ pub(crate) struct FetchArgs {
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
-
-    /// Threads that fetch [default: the machine's cores, or fewer where 'ulimit -n' is low]
-    #[arg(long, value_name = "N", value_parser = cores)]
-    pub(super) cores: Option<usize>,
-}
-
-/// The format of the input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InputFormat {
-    /// a URL
-    #[default]
-    Lines,
-    /// a JSON object: url, id, meta, method, headers, body
-    Jsonl,
 }
 
 /// A size limit. (Its own type, because clap gives `Option<Option<u64>>` another meaning.)

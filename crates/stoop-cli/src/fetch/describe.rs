@@ -1,6 +1,8 @@
 //! Translates a plan into the library's description of a run.
 
-use stoop::{ClientBuilder, Redirects};
+use std::io;
+
+use stoop::{Client, ClientBuilder, Redirects};
 use stoop_fetch::{Fetch, Stop};
 
 #[cfg(feature = "tls")]
@@ -23,16 +25,11 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     if !cfg!(feature = "tls") && wants_tls {
         return Err(CommandFailure::Usage("this stoop was built without TLS".to_owned()));
     }
-    let redirects = match u16::try_from(plan.max_redirects) {
-        Ok(0) => Redirects::none(),
-        Ok(max) => Redirects::follow(max),
-        Err(_) => Redirects::follow(u16::MAX),
-    };
     let fetch = Fetch::new()
         .stop(stop)
         .concurrency(plan.concurrency)
         .politeness(plan.politeness.clone())
-        .redirects(redirects)
+        .redirects(redirects(plan))
         .workers(plan.cores)
         .timeout(plan.timeout)
         .body_bytes_max(plan.max_body)
@@ -54,6 +51,25 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     let fetch = fetch.tls(tls(plan).map_err(|error| CommandFailure::Usage(error.to_string()))?);
     let plan = plan.clone();
     Ok(fetch.client(move |client| configure(&plan, client)))
+}
+
+/// A client for what is asked for beside the URLs, made of `client`, which has its limits.
+///
+/// # Errors
+/// Those of [`describe`], which was called before, and the client's own.
+pub(super) fn client(plan: &FetchPlan, client: ClientBuilder) -> io::Result<Client> {
+    let client = configure(plan, client).redirects(redirects(plan));
+    #[cfg(feature = "tls")]
+    let client = client.tls(tls(plan).map_err(io::Error::other)?);
+    client.build().map_err(io::Error::other)
+}
+
+fn redirects(plan: &FetchPlan) -> Redirects {
+    match u16::try_from(plan.max_redirects) {
+        Ok(0) => Redirects::none(),
+        Ok(max) => Redirects::follow(max),
+        Err(_) => Redirects::follow(u16::MAX),
+    }
 }
 
 /// Configures the client of a worker as the plan says.

@@ -1,7 +1,7 @@
 //! `stoop fetch`: fetches a list of URLs concurrently, and writes exactly one line for each.
 //!
 //! [`args`] are the options as typed, [`plan`] the settings that follow, [`mod@describe`] what the library is
-//! told of them, and [`mod@run`] runs it: [`source`] opens the input, [`output`] is what lines are written to,
+//! told of them, and [`mod@run`] runs it: [`source`] opens the input, [`jobs`] reads its jobs, [`output`] is what lines are written to,
 //! [`progress`] shows how far it is. How URLs are fetched is the library's: see `stoop-fetch`.
 
 mod args;
@@ -11,7 +11,11 @@ mod describe;
 mod environment;
 mod extract_args;
 mod filter_args;
+mod input_args;
+mod jobs;
+mod jobs_plan;
 mod mistyped;
+mod nested;
 mod open_files;
 mod output;
 mod output_args;

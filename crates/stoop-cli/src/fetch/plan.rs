@@ -12,11 +12,12 @@ use std::time::Duration;
 use stoop::{Proxies, Retries, Versions};
 use stoop_fetch::Politeness;
 
-use super::args::{self, FetchArgs, InputFormat, Size};
+use super::args::{self, FetchArgs, Size};
 use super::content_args::ContentArgs;
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
+use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
 use super::output_args::{LineFormat, OutputArgs, SummaryStyle};
 use super::politeness::at_once;
@@ -39,7 +40,7 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct FetchPlan {
     pub(crate) source: UrlSource,
-    pub(crate) input_format: InputFormat,
+    pub(crate) jobs: JobsPlan,
     pub(crate) concurrency: usize,
     /// The concurrency was given by a flag or a variable.
     pub(crate) is_concurrency_given: bool,
@@ -82,8 +83,6 @@ pub(crate) struct FetchPlan {
     pub(crate) has_revisits: bool,
     /// CSV begins with the names of its columns.
     pub(crate) has_csv_header: bool,
-    /// Lines that were there before are passed over.
-    pub(crate) is_distinct: bool,
     pub(crate) format: LineFormat,
     pub(crate) summary: SummaryStyle,
     /// Threads that fetch, at most `concurrency`.
@@ -154,7 +153,8 @@ impl FetchPlan {
         let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
         let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));
-        let source = match args.input {
+        let jobs = args.input.jobs(args.politeness.group())?;
+        let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
             Some(path) => UrlSource::File(path),
             None if args.urls.is_empty() => UrlSource::Stdin,
@@ -176,7 +176,7 @@ impl FetchPlan {
         let proxies = proxies(url, except, variable, |_, proxy| Ok(proxy));
         Ok(Self {
             source,
-            input_format: args.input_format.unwrap_or_default(),
+            jobs,
             concurrency,
             is_concurrency_given,
             politeness,
@@ -215,7 +215,6 @@ impl FetchPlan {
             has_revisits: args.output.revisits,
             format,
             has_csv_header: args.output.csv_header,
-            is_distinct: args.dedupe,
             summary: args.output.summary(),
             cores: cores.min(concurrency),
             is_cores_given,

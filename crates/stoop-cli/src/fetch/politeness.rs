@@ -52,6 +52,11 @@ pub(crate) struct PolitenessArgs {
 }
 
 impl PolitenessArgs {
+    /// What is one host.
+    pub(super) fn group(&self) -> HostGroup {
+        if self.by_domain { HostGroup::RegistrableDomain } else { HostGroup::Host }
+    }
+
     /// The politeness of a run that says it is `user_agent`, whose concurrency may have been given.
     ///
     /// # Errors
@@ -79,8 +84,7 @@ impl PolitenessArgs {
             Some(jobs) => politeness.failures_max(jobs),
             None => politeness,
         };
-        let group = if self.by_domain { HostGroup::RegistrableDomain } else { HostGroup::Host };
-        let politeness = politeness.interval(interval.unwrap_or_default()).group(group);
+        let politeness = politeness.interval(interval.unwrap_or_default()).group(self.group());
         if !self.robots {
             return Ok(Some(politeness));
         }

@@ -8,13 +8,13 @@ use std::process::exit;
 use std::time::Duration;
 
 use stoop_fetch::format::{Csv, JsonLines, ShardFormat, Shards, Tar, Warc};
-use stoop_fetch::source::{Distinct, JobSource, JsonJobs, Lines};
+use stoop_fetch::source::JobSource;
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
 
-use super::args::InputFormat;
 use super::describe::describe;
+use super::jobs::jobs;
 use super::output::{LineSink, RecordOutput};
 use super::output_args::LineFormat;
 use super::plan::{FetchPlan, UrlSource};
@@ -41,7 +41,7 @@ const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct FinishedRun {
     pub(crate) summary: Summary,
-    /// All lines that the summary counts were written.
+    /// All lines that the summary counts were written, and there could be some.
     pub(crate) is_written: bool,
     /// The failure that the exit code stands for, if there was one.
     pub(crate) result: Result<(), CommandFailure>,
@@ -76,12 +76,12 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let bar = progress.as_ref().map(ProgressDisplay::bar);
     let sink = LineSink::open(&plan.output, input_path, bar);
     let sink = sink.map_err(|error| cannot_write(&error))?;
-    let lines = input.reader(stop).map_err(|error| cannot_read(&error))?;
+    let lines = input.reader(stop.clone()).map_err(|error| cannot_read(&error))?;
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
-    let run = start(fetch, &plan, jobs(&plan, lines), sink).map_err(|error| match error {
+    let run = start(fetch, &plan, jobs(&plan, lines, stop), sink).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
         FetchError::Write(error) => cannot_write(&error),
@@ -102,32 +102,19 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         (Some(number), Ok(())) => Err(CommandFailure::Signal(number)),
         (None, Ok(())) => match (finished.started, &finished.read) {
             (Err(error), _) => Err(cannot_start(error)),
-            (Ok(()), Err(error)) => Err(cannot_read(error)),
+            (Ok(()), Err(error)) => Err(match plan.jobs.hint(error) {
+                Some(hint) => CommandFailure::Usage(format!("{name}: {error} ({hint})")),
+                None => cannot_read(error),
+            }),
             (Ok(()), Ok(())) => Ok(()),
         },
     };
     Ok(FinishedRun {
         summary: finished.summary,
-        is_written: finished.written.is_ok(),
+        is_written: finished.written.is_ok() && !matches!(result, Err(CommandFailure::Usage(_))),
         result: saved.and(result),
         overdue: finished.overdue,
     })
-}
-
-/// The jobs of the input.
-fn jobs(plan: &FetchPlan, input: Box<dyn io::Read + Send>) -> Box<dyn JobSource> {
-    match plan.input_format {
-        InputFormat::Lines => distinct(plan, Lines::new(input)),
-        InputFormat::Jsonl => distinct(plan, JsonJobs::new(input)),
-    }
-}
-
-/// The same jobs, each once if the plan says so.
-fn distinct(plan: &FetchPlan, jobs: impl JobSource + 'static) -> Box<dyn JobSource> {
-    match plan.is_distinct {
-        true => Box::new(Distinct::new(jobs)),
-        false => Box::new(jobs),
-    }
 }
 
 /// Starts the run in the plan's format.

@@ -4,6 +4,8 @@
 //! - `http2`: the version that is used with each server, and the number of connections
 //! - `json_jobs`: lists whose lines are JSON objects
 //! - `extract`: what is told of answers beyond status, length and time
+//! - `sitemaps`: sitemaps of an index
+//! - `tables`: tables and sitemaps as lists, and lists in parts
 //! - `lines`: exactly one line for each URL, and its content
 //! - `input`: the lines that count as URLs, their sources, and their number
 //! - `get`: one request, beside curl and by itself
@@ -53,8 +55,10 @@ mod secrets;
 mod serve;
 mod server;
 mod signals;
+mod sitemaps;
 mod stoop;
 mod streams;
+mod tables;
 mod terminal;
 mod time_limits;
 mod variables;

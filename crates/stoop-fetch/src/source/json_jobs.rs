@@ -1,17 +1,16 @@
 //! A list of jobs, each a JSON object on a line.
 
 mod fields;
+mod line;
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use stoop::{Method, Misuse};
 
-use self::fields::JsonFields;
+use self::line::{JsonId, JsonLine, Names};
 use super::{Extent, Job, JobOptions, JobSource, Lines, Take};
 
 /// A line longer than this is no job. Its content is in it, and memory for it.
@@ -43,6 +42,7 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 #[derive(Debug)]
 pub struct JsonJobs<R> {
     lines: Lines<R>,
+    names: Names,
     /// The number of the line that was read last, without blank ones.
     jobs: u64,
 }
@@ -50,19 +50,51 @@ pub struct JsonJobs<R> {
 impl<R: Read> JsonJobs<R> {
     /// The jobs of `source`, which is read in large pieces and needs no buffer of its own.
     pub fn new(source: R) -> Self {
-        Self { lines: Lines::with_line_bytes_max(source, LINE_BYTES_MAX), jobs: 0 }
+        let names = Names { url: "url".into(), id: "id".into(), keeps_others: false };
+        Self { lines: Lines::with_line_bytes_max(source, LINE_BYTES_MAX), names, jobs: 0 }
+    }
+
+    /// The name of the URL, in place of `url`.
+    #[must_use]
+    pub fn url_column(mut self, name: impl Into<String>) -> Self {
+        self.names.url = name.into();
+        self
+    }
+
+    /// The name of the identifier, in place of `id`.
+    #[must_use]
+    pub fn id_column(mut self, name: impl Into<String>) -> Self {
+        self.names.id = name.into();
+        self
+    }
+
+    /// Whether all names but these two are metadata, as they are, so that any lines of JSON are a list: `method`,
+    /// `body` and the like have no meaning of their own then. By default a name that is none of those above makes the
+    /// line no job.
+    ///
+    /// ```
+    /// use stoop_fetch::source::JsonJobs;
+    ///
+    /// let pages = r#"{"link": "https://example.com/", "key": 7, "title": "Crabs", "body": "They ..."}"#;
+    /// let source = JsonJobs::new(pages.as_bytes()).url_column("link").id_column("key").keep_columns(true);
+    /// # drop(source);
+    /// ```
+    #[must_use]
+    pub fn keep_columns(mut self, keeps: bool) -> Self {
+        self.names.keeps_others = keeps;
+        self
     }
 }
 
 impl<R: Read + Send> JobSource for JsonJobs<R> {
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
-        let Self { lines, jobs } = self;
-        lines.read(&mut |line| hand_on(&line, jobs, take))
+        let Self { lines, names, jobs } = self;
+        lines.read(&mut |line| hand_on(&line, names, jobs, take))
     }
 
     fn finish(&mut self, extent: Extent, take: &mut Take<'_>) {
-        let Self { lines, jobs } = self;
-        lines.finish(extent, &mut |line| hand_on(&line, jobs, take));
+        let Self { lines, names, jobs } = self;
+        lines.finish(extent, &mut |line| hand_on(&line, names, jobs, take));
     }
 
     fn position(&self) -> u64 {
@@ -71,7 +103,7 @@ impl<R: Read + Send> JobSource for JsonJobs<R> {
 }
 
 /// Calls `take` with the job of a line.
-fn hand_on(line: &Job<'_>, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<()> {
+fn hand_on(line: &Job<'_>, names: &Names, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<()> {
     *jobs += 1;
     let invalid = |why: &str| format!("job {jobs} of the input: {why}");
     match line.extent {
@@ -86,7 +118,7 @@ fn hand_on(line: &Job<'_>, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<(
             return take(Job::new(b"").with_options(options));
         }
     }
-    match serde_json::from_slice::<JsonJob>(line.url) {
+    match names.read(line.url) {
         Ok(mut json) => {
             let url = std::mem::take(&mut json.url);
             let id = json.id.take().map(JsonId::into_text);
@@ -104,13 +136,13 @@ fn hand_on(line: &Job<'_>, jobs: &mut u64, take: &mut Take<'_>) -> ControlFlow<(
         }
         Err(error) => {
             // What can be told of it all the same, so that it is found again.
-            let told: Identity = serde_json::from_slice(line.url).unwrap_or_default();
+            let (url, id) = names.identity(line.url);
             let options = JobOptions::new().invalid(invalid(&described(&error)));
-            let options = match told.id {
-                Some(id) => options.id(id.into_text()),
+            let options = match id {
+                Some(id) => options.id(id),
                 None => options,
             };
-            take(Job::new(told.url.unwrap_or_default().as_bytes()).with_options(options))
+            take(Job::new(url.as_bytes()).with_options(options))
         }
     }
 }
@@ -126,50 +158,14 @@ fn described(error: &serde_json::Error) -> String {
     format!("a value of another type than its name has at line {line} column {column}")
 }
 
-/// A line.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct JsonJob {
-    url: String,
-    id: Option<JsonId>,
-    meta: Option<Box<RawValue>>,
-    method: Option<String>,
-    #[serde(default)]
-    headers: JsonFields,
-    body: Option<String>,
-    body_base64: Option<String>,
-    json: Option<Box<RawValue>>,
-}
-
-/// What tells a line that is no job from others.
-#[derive(Default, Deserialize)]
-struct Identity {
-    url: Option<String>,
-    id: Option<JsonId>,
-}
-
-/// An identifier.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum JsonId {
-    Text(String),
-    Number(serde_json::Number),
-}
-
-impl JsonId {
-    fn into_text(self) -> String {
-        match self {
-            Self::Text(text) => text,
-            Self::Number(number) => number.to_string(),
-        }
-    }
-}
-
-impl JsonJob {
+impl JsonLine {
     /// What it has beside its URL and identifier, or why it is no job.
     fn into_options(self) -> Result<JobOptions, String> {
         let mut options = JobOptions::new();
         options.metadata = self.meta;
+        if !self.kept.0.is_empty() {
+            options = options.metadata(&self.kept).map_err(|error| error.to_string())?;
+        }
         let refused = |misuse: Misuse| format!("`headers`: {misuse}");
         for (name, value) in self.headers.0 {
             options = options.field(&name, value.as_bytes()).map_err(refused)?;

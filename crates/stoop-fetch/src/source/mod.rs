@@ -1,18 +1,25 @@
 //! Sources of jobs: what a run fetches.
 
+mod csv_jobs;
 mod decompressed;
 mod distinct;
 mod json_jobs;
 mod lines;
+mod nearest;
+mod sharded;
+mod sitemap;
 mod stoppable;
 
 use std::io;
 use std::ops::ControlFlow;
 
+pub use self::csv_jobs::{Column, CsvJobs, Delimiter};
 pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
+pub use self::sharded::{NoShard, Shard, Sharded};
+pub use self::sitemap::Sitemap;
 pub use self::stoppable::StoppableInput;
 pub use crate::job::{Extent, Job, JobOptions};
 

@@ -1,5 +1,7 @@
 //! Lines of JSON, and the jobs that they are.
 
+use std::io::Cursor;
+
 use super::*;
 
 /// A job, as the tests compare it.
@@ -16,6 +18,14 @@ struct Seen {
 }
 
 fn read(input: &[u8], end: Extent) -> Vec<Seen> {
+    read_described(input, end, |source| source)
+}
+
+fn read_described(
+    input: &[u8],
+    end: Extent,
+    describe: impl Fn(JsonJobs<Cursor<Vec<u8>>>) -> JsonJobs<Cursor<Vec<u8>>>,
+) -> Vec<Seen> {
     let mut jobs = Vec::new();
     let mut take = |job: Job<'_>| {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
@@ -34,7 +44,7 @@ fn read(input: &[u8], end: Extent) -> Vec<Seen> {
         jobs.push(seen);
         ControlFlow::Continue(())
     };
-    let mut source = JsonJobs::new(input);
+    let mut source = describe(JsonJobs::new(Cursor::new(input.to_vec())));
     while source.read(&mut take).expect("readable") {}
     source.finish(end, &mut take);
     jobs
@@ -147,6 +157,48 @@ fn what_is_no_job_says_where_and_why_and_tells_no_secret() {
             "{line}: {jobs:?}"
         );
     }
+}
+
+#[test]
+fn the_names_of_url_and_identifier_are_the_callers_to_choose() {
+    let named = |source: JsonJobs<_>| source.url_column("link").id_column("key");
+    let jobs = read_described(
+        b"{\"link\":\"a\",\"key\":7,\"method\":\"PUT\"}\n{\"url\":\"b\",\"key\":8}\n{\"key\":9}\n",
+        Extent::Whole,
+        named,
+    );
+    assert_eq!(
+        (jobs[0].url.as_str(), &jobs[0].id, &jobs[0].method),
+        ("a", &some("7"), &some("PUT"))
+    );
+    let faults: Vec<_> = jobs[1..].iter().map(|job| job.fault.as_deref().unwrap_or("-")).collect();
+    assert_eq!(
+        faults,
+        [
+            "job 2 of the input: unknown field `url`, expected one of `link`, `key`, `meta`, `method`, `headers`, \
+             `body`, `body_base64`, `json` at line 1 column 6",
+            "job 3 of the input: missing field `link` at line 1 column 9",
+        ]
+    );
+    assert_eq!((jobs[1].url.as_str(), &jobs[1].id, &jobs[2].id), ("", &some("8"), &some("9")));
+}
+
+#[test]
+fn other_names_are_metadata_if_asked_for() {
+    let keeps = |source: JsonJobs<_>| source.keep_columns(true);
+    let line = br#"{"title":"T","url":"u","body":[1, 2.50],"id":"x","meta":{"a":null},"method":7}"#;
+    let expected = Seen {
+        url: "u".into(),
+        id: some("x"),
+        meta: some(r#"{"title":"T","body":[1, 2.50],"meta":{"a":null},"method":7}"#),
+        ..Seen::default()
+    };
+    assert_eq!(read_described(line, Extent::Whole, keeps), [expected]);
+    let jobs = read_described(br#"{"url":"u"}"#, Extent::Whole, keeps);
+    assert_eq!(jobs, [Seen { url: "u".into(), ..Seen::default() }]);
+    let jobs = read_described(br#"{"title":"secret"}"#, Extent::Whole, keeps);
+    let fault = "job 1 of the input: missing field `url` at line 1 column 18";
+    assert_eq!(jobs[0].fault.as_deref(), Some(fault));
 }
 
 #[test]

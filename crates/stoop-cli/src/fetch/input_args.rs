@@ -1,0 +1,149 @@
+//! The options of `stoop fetch` on where its URLs come from, and which of them are fetched.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use stoop_fetch::HostGroup;
+use stoop_fetch::source::{Delimiter, Shard};
+
+use super::jobs_plan::{InputFormat, JobsPlan};
+use crate::failure::CommandFailure;
+
+/// Where the URLs come from.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Read URLs from FILE ('-' is standard input); gzip and zstd are decompressed
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) input: Option<PathBuf>,
+
+    /// What the input is [default: by the name of FILE, .csv, .tsv, .jsonl, .ndjson or .xml, also with
+    /// .gz or .zst behind it; else lines]
+    #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
+    input_format: Option<InputFormat>,
+
+    /// The column of URLs in csv and tsv, by name or number; in jsonl the name [default: url]
+    #[arg(long, value_name = "COLUMN")]
+    url_column: Option<String>,
+
+    /// The same for what is the field id of --format jsonl [default: id, if there is one]
+    #[arg(long, value_name = "COLUMN")]
+    id_column: Option<String>,
+
+    /// Have all other columns in the field meta of --format jsonl. In a list of jsonl that is all else,
+    /// which has no meaning of its own then
+    #[arg(long)]
+    keep_columns: bool,
+
+    /// The first row of csv or tsv is a job and no header; columns have numbers
+    #[arg(long)]
+    no_header: bool,
+
+    /// What separates the columns of csv [default: comma]
+    #[arg(long, value_name = "NAME")]
+    delimiter: Option<DelimiterName>,
+
+    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and no two of them share a host,
+    /// or with --by-domain a domain. What is no URL is in part 1
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Fetch each URL once: lines that were there before have no line of output. Takes some 20 bytes of
+    /// memory for each different one
+    #[arg(long)]
+    dedupe: bool,
+}
+
+/// What separates columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DelimiterName {
+    /// ,
+    Comma,
+    /// a tab
+    Tab,
+    /// ;
+    Semicolon,
+}
+
+impl InputArgs {
+    /// How the input is read, where `group` says what is one host.
+    ///
+    /// # Errors
+    /// An option that means nothing for such an input.
+    pub(super) fn jobs(&self, group: HostGroup) -> Result<JobsPlan, CommandFailure> {
+        let guessed = self.input.as_deref().and_then(InputFormat::of_name);
+        let format = self.input_format.or(guessed).unwrap_or_default();
+        let is_table = matches!(format, InputFormat::Csv | InputFormat::Tsv);
+        let has_columns = is_table || format == InputFormat::Jsonl;
+        let of_columns = [
+            ("--url-column", self.url_column.is_some()),
+            ("--id-column", self.id_column.is_some()),
+            ("--keep-columns", self.keep_columns),
+        ];
+        let of_tables =
+            [("--no-header", self.no_header), ("--delimiter", self.delimiter.is_some())];
+        let wrong = of_columns.iter().find(|(_, is_given)| *is_given && !has_columns);
+        if let Some((option, _)) = wrong {
+            return Err(not_for(option, format, "csv, tsv or jsonl"));
+        }
+        if let Some((option, _)) = of_tables.iter().find(|(_, is_given)| *is_given && !is_table) {
+            return Err(not_for(option, format, "csv or tsv"));
+        }
+        if self.delimiter.is_some() && format == InputFormat::Tsv {
+            return Err(not_for("--delimiter", format, "csv"));
+        }
+        Ok(JobsPlan {
+            format,
+            is_guessed: self.input_format.is_none() && guessed.is_some(),
+            url_column: self.url_column.clone(),
+            id_column: self.id_column.clone(),
+            keeps_columns: self.keep_columns,
+            has_header: !self.no_header,
+            delimiter: match (format, self.delimiter) {
+                (InputFormat::Tsv, _) | (_, Some(DelimiterName::Tab)) => Delimiter::Tab,
+                (_, Some(DelimiterName::Semicolon)) => Delimiter::Semicolon,
+                _ => Delimiter::Comma,
+            },
+            shard: self.shard,
+            group,
+            is_distinct: self.dedupe,
+        })
+    }
+}
+
+fn not_for(option: &str, format: InputFormat, others: &str) -> CommandFailure {
+    let name = format.name();
+    CommandFailure::Usage(format!(
+        "{option} is for an --input-format of {others}, and this is {name}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_mean_nothing_for_the_input_are_mistakes() {
+        let columns = InputArgs { url_column: Some("u".into()), ..InputArgs::default() };
+        let tabs = InputArgs {
+            input_format: Some(InputFormat::Tsv),
+            delimiter: Some(DelimiterName::Comma),
+            ..InputArgs::default()
+        };
+        let json =
+            InputArgs { input: Some("a.jsonl".into()), no_header: true, ..InputArgs::default() };
+        for (args, expected) in [
+            (
+                columns,
+                "--url-column is for an --input-format of csv, tsv or jsonl, and this is lines",
+            ),
+            (tabs, "--delimiter is for an --input-format of csv, and this is tsv"),
+            (json, "--no-header is for an --input-format of csv or tsv, and this is jsonl"),
+        ] {
+            match args.jobs(HostGroup::Host) {
+                Err(CommandFailure::Usage(text)) => assert_eq!(text, expected),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
