@@ -5,7 +5,7 @@ use super::{Hindrance, Tick, Tuner};
 use crate::concurrency::Concurrency;
 
 /// Concurrencies among which the best fixed one is found.
-const FIXED: &[usize] = &[20, 50, 100, 200, 400, 1_000, 3_000, 10_000];
+const FIXED: &[usize] = &[20, 50, 100, 200, 350, 1_000, 3_000, 10_000];
 
 /// When a fixed concurrency has settled at the latest, and how long it is watched then, in seconds.
 const FIXED_FROM: f64 = 20.0;
