@@ -1,7 +1,7 @@
 //! Translates a plan into the library's description of a run.
 
 use stoop::{ClientBuilder, Redirects};
-use stoop_fetch::{Fetch, Stop};
+use stoop_fetch::{Concurrency, Fetch, Stop};
 
 #[cfg(feature = "tls")]
 use super::plan::CaCertificates;
@@ -30,7 +30,10 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     };
     let fetch = Fetch::new()
         .stop(stop)
-        .concurrency(plan.concurrency)
+        .concurrency(match plan.is_concurrency_given {
+            true => Concurrency::fixed(plan.concurrency),
+            false => Concurrency::auto().at_most(plan.concurrency),
+        })
         .politeness(plan.politeness.clone())
         .redirects(redirects)
         .workers(plan.cores)
