@@ -60,7 +60,8 @@ impl Counts {
                 .saturating_sub(before.in_flight as u64),
             in_flight: self.in_flight,
             is_wanted,
-            busy: busy.fold(0.0, f64::max).min(1.0),
+            // It is told when the event loop waits, and may be of more time than that of the tick.
+            busy: busy.fold(0.0, f64::max),
             is_exhausted: self.exhausted > before.exhausted,
         }
     }

@@ -7,7 +7,7 @@ use super::tick::Tick;
 /// The ramp hurries in steps of so many seconds, and only where windows would be longer.
 pub(super) const HURRY_EVERY: f64 = 0.25;
 /// It hurries to so many times the concurrency that answers speak for.
-const HURRY_FACTOR: usize = 8;
+const HURRY_FACTOR: usize = 4;
 /// It does not where answers take longer than at first by this factor.
 const HURRY_LATENCY: f64 = 1.6;
 /// How long the last moment is, in seconds.

@@ -231,7 +231,8 @@ impl Tuner {
             self.probes_up = false;
             return self.probe();
         }
-        if self.limit >= self.bounds.max() {
+        let is_busy = self.busy >= BUSY && !self.is_first_ramp;
+        if is_busy || self.limit >= self.bounds.max() {
             return self.stay(self.probe_gap);
         }
         self.phase = Phase::Ramp;
@@ -284,9 +285,8 @@ impl Tuner {
     fn back_off(&mut self, in_flight: usize) {
         let room = (self.limit.min(in_flight) as f64 * BACK_OFF_FACTOR) as usize;
         self.bounds = self.bounds.at_most(room.max(1));
-        self.kept = None;
-        self.best = 0.0;
-        self.phase = Phase::Hold;
+        (self.kept, self.best) = (None, 0.0);
+        self.stay(PROBE_GAP_MAX / 4);
         self.change(room);
     }
 
