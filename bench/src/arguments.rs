@@ -53,6 +53,8 @@ pub(crate) enum WorkOptions {
     Requests(RequestsOptions),
     /// What a client makes of servers that close at any moment, fail in every way, or are very many
     Resilience(ResilienceOptions),
+    /// The concurrency that `stoop fetch` finds, beside fixed ones: URLs per second
+    Concurrency(ConcurrencyOptions),
     /// CPU time of decoding content, by a client and by the libraries of the codings alone
     Decode(CommonOptions),
     /// A program that depends on the library: crates, and seconds of its build
@@ -79,6 +81,7 @@ impl WorkOptions {
             Self::Internet(options) => &options.common.output,
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
+            Self::Concurrency(options) => &options.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
             Self::Features(output) | Self::Router(output) | Self::Proto(output) => output,
         }
@@ -301,6 +304,21 @@ pub(crate) struct ResilienceOptions {
     /// The works, by name [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     pub(crate) work: Option<Vec<String>>,
+}
+
+#[derive(Args)]
+pub(crate) struct ConcurrencyOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// Rounds, in each of which every concurrency has one turn
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// How long each turn lasts, in seconds
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=120))]
+    pub(crate) seconds: u32,
 }
 
 #[derive(Args)]

@@ -80,6 +80,7 @@ fn arguments() -> Arguments {
         .mut_subcommand("drain", listing(work::drain::names()))
         .mut_subcommand("handover", listing(work::handover::names()))
         .mut_subcommand("requests", listing(work::requests::names()))
+        .mut_subcommand("concurrency", listing(work::concurrency::names()))
         .mut_subcommand("resilience", listing(work::resilience::names()));
     Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
 }
@@ -102,6 +103,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Fetch(options) => one(work::fetch::run(&bench, options)),
         WorkOptions::Client(options) => work::client::run(&bench, options),
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
+        WorkOptions::Concurrency(options) => work::concurrency::run(&bench, options),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
         WorkOptions::Decode(common) => work::decode::run(&bench, common),
         WorkOptions::Build(common) => one(work::build::run(&bench, common)),

@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod client;
+pub(crate) mod concurrency;
 pub(crate) mod decode;
 pub(crate) mod drain;
 pub(crate) mod fairness;

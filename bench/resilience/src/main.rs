@@ -4,6 +4,7 @@
 //! ```text
 //! stoop-bench-resilience race-server REQUESTS [half]  a server that closes connections at random
 //! stoop-bench-resilience many-server              a server on every address of 127.0.0.0/8
+//! stoop-bench-resilience waiting-server           the same, which answers after the milliseconds of the path
 //! stoop-bench-resilience many PORT REQUESTS ORIGINS CONCURRENCY
 //! stoop-bench-resilience fault-servers            one origin for each fault, and good ones
 //! stoop-bench-resilience faults REQUESTS CONCURRENCY < LINES
@@ -16,6 +17,7 @@ mod faults;
 mod many;
 mod process;
 mod race;
+mod waiting;
 
 use std::io;
 use std::str::FromStr;
@@ -36,6 +38,7 @@ fn run(words: &[&str]) -> io::Result<()> {
         ["race-server", requests] => runtime.block_on(race::serve(number(requests)?, false)),
         ["race-server", requests, "half"] => runtime.block_on(race::serve(number(requests)?, true)),
         ["many-server"] => runtime.block_on(many::serve()),
+        ["waiting-server"] => runtime.block_on(waiting::serve()),
         ["many", port, requests, origins, concurrency] => {
             let origins = number(origins)?;
             let batch = many::Batch {

@@ -16,15 +16,20 @@ use crate::process;
 /// How often the memory is read.
 const LOOK_PERIOD: Duration = Duration::from_millis(20);
 
-/// Serves, and prints its port.
-pub(crate) async fn serve() -> io::Result<()> {
+/// Listens on every address of 127.0.0.0/8.
+pub(crate) fn listener() -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     // What comes by other devices is not for this server.
     socket.bind_device(Some(b"lo"))?;
     socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)).into())?;
     socket.listen(4096)?;
     socket.set_nonblocking(true)?;
-    let listener = TcpListener::from_std(socket.into())?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Serves, and prints its port.
+pub(crate) async fn serve() -> io::Result<()> {
+    let listener = listener()?;
     println!("{}", listener.local_addr()?.port());
     let limits = ServerLimits::default();
     loop {

@@ -21,9 +21,10 @@ pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let idle = (settings.idle_max / settings.workers).max(1);
     limits.pool.idle_max = idle;
     limits.pool.idle_per_origin_max = idle;
-    limits.pool.per_origin_max = settings.concurrency;
-    limits.pool.http2_per_origin_max = settings.concurrency;
-    limits.pool.total_max = settings.concurrency + idle;
+    let in_flight_max = settings.concurrency.max();
+    limits.pool.per_origin_max = in_flight_max;
+    limits.pool.http2_per_origin_max = in_flight_max;
+    limits.pool.total_max = in_flight_max + idle;
     limits
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use stoop::{ClientBuilder, Method, Misuse, Redirects};
 
+use crate::concurrency::Concurrency;
 use crate::error::FetchError;
 use crate::extract::Extract;
 use crate::fetcher::Fetchers;
@@ -36,9 +37,10 @@ impl Fetch {
         Self::default()
     }
 
-    /// How many jobs are in flight at once, at least 1. By default 100.
-    pub fn concurrency(mut self, concurrency: usize) -> Self {
-        self.settings.concurrency = concurrency.max(1);
+    /// How many jobs are in flight at once: a number, at least 1, or [`Concurrency::auto`], which finds one. By default
+    /// 100.
+    pub fn concurrency(mut self, concurrency: impl Into<Concurrency>) -> Self {
+        self.settings.concurrency = concurrency.into();
         self
     }
 
@@ -294,7 +296,7 @@ impl Fetch {
         writer: impl Write + Send + 'static,
     ) -> Result<Run, FetchError> {
         let settings = &mut self.settings;
-        settings.workers = settings.workers.min(settings.concurrency);
+        settings.workers = settings.workers.min(settings.concurrency.max());
         if let Some(misuse) = self.misuse {
             return Err(FetchError::Client(misuse.into()));
         }

@@ -34,6 +34,7 @@
 
 mod capture;
 mod client_limits;
+mod concurrency;
 mod digests;
 mod distribute;
 mod error;
@@ -47,6 +48,7 @@ mod output;
 mod permits;
 mod politeness;
 mod processing;
+mod progress;
 mod record;
 mod robots_client;
 mod robots_gate;
@@ -59,6 +61,9 @@ mod settings;
 mod slots;
 mod stop;
 mod template;
+mod tuner;
+mod tuning;
+mod tuning_gauge;
 mod worker;
 
 pub mod format;
@@ -69,11 +74,13 @@ pub mod summary;
 pub mod target;
 
 pub use self::capture::{Capture, Exchange, ExchangeResponse, Truncated};
+pub use self::concurrency::Concurrency;
 pub use self::error::FetchError;
 pub use self::extract::{ChainHop, Extract, Extracted, TlsDetails};
 pub use self::fetch::Fetch;
 pub use self::politeness::{HostGroup, Politeness};
+pub use self::progress::{Bottleneck, Progress};
 pub use self::record::{Details, Outcome, Phases, Record};
-pub use self::run::{Finished, Progress, Run};
+pub use self::run::{Finished, Run};
 pub use self::save::{FileNames, SaveFolder};
 pub use self::stop::Stop;

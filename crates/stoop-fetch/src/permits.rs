@@ -1,8 +1,11 @@
-//! The concurrency limit, exact over all workers.
+//! The concurrency limit, exact over all workers, which may change while they run.
 //!
 //! A slot keeps its permit from one URL to the next, so no URL costs an access here. Permits move only
 //! between workers that have unequal work: a permit that one worker gives back goes straight to the worker
 //! that has waited longest; otherwise the worker that gave it back, which is awake, would take it again.
+//!
+//! Where the limit is lowered, permits are owed: each that is given back pays for one, and slots give theirs back between
+//! two URLs as long as one is owed.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -13,7 +16,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) struct Permits {
     state: Mutex<PermitState>,
     /// How many permits a worker may keep while others wait.
-    share: usize,
+    share: AtomicUsize,
+    /// How many permits are owed: written and read as the count of those queued.
+    owed: AtomicUsize,
     /// How many workers are in the queue, and for each worker whether it is: written under the lock, and
     /// read without it by slots that ask whether their permit is wanted elsewhere. Where the value read
     /// is late, the permit is given back one URL later.
@@ -23,6 +28,8 @@ pub(crate) struct Permits {
 
 #[derive(Debug)]
 struct PermitState {
+    /// All permits, those that are owed not counted.
+    limit: usize,
     free: usize,
     queue: VecDeque<usize>,
     /// For each worker, the permits passed on to it that it has not taken yet.
@@ -32,16 +39,54 @@ struct PermitState {
 impl Permits {
     pub(crate) fn new(permits: usize, workers: usize) -> Self {
         let state = PermitState {
+            limit: permits,
             free: permits,
             queue: VecDeque::with_capacity(workers),
             granted: vec![0; workers],
         };
         Self {
             state: Mutex::new(state),
-            share: permits.div_ceil(workers),
+            share: AtomicUsize::new(permits.div_ceil(workers)),
+            owed: AtomicUsize::new(0),
             queued_count: AtomicUsize::new(0),
             is_queued: (0..workers).map(|_| AtomicBool::new(false)).collect(),
         }
+    }
+
+    /// How many permits there are.
+    pub(crate) fn limit(&self) -> usize {
+        self.lock().limit
+    }
+
+    /// Changes the number of permits, to one at least. Calls `wake` for each worker that some were passed on to.
+    pub(crate) fn resize(&self, limit: usize, mut wake: impl FnMut(usize)) {
+        let mut state = self.lock();
+        let limit = limit.max(1);
+        let before = std::mem::replace(&mut state.limit, limit);
+        self.share.store(limit.div_ceil(self.is_queued.len()), Relaxed);
+        let owed = self.owed.load(Relaxed);
+        if limit < before {
+            let taken = state.free.min(before - limit);
+            state.free -= taken;
+            self.owed.store(owed + (before - limit - taken), Relaxed);
+            return;
+        }
+        let paid = owed.min(limit - before);
+        self.owed.store(owed - paid, Relaxed);
+        let mut new = limit - before - paid;
+        while new > 0 && !state.queue.is_empty() {
+            let part = new.div_ceil(state.queue.len());
+            let worker = self.leave_queue(&mut state, 0);
+            state.granted[worker] += part;
+            new -= part;
+            wake(worker);
+        }
+        state.free += new;
+    }
+
+    /// Whether a worker waits for permits.
+    pub(crate) fn is_short(&self) -> bool {
+        self.queued_count.load(Relaxed) > 0
     }
 
     /// Takes up to `wanted` permits for `worker`. If there are fewer, the worker is queued, and the caller
@@ -85,6 +130,11 @@ impl Permits {
     /// Passes a permit of `from` on to the worker that has waited longest; to `from` itself only if no other
     /// worker waits.
     fn pass_on(&self, state: &mut PermitState, from: usize) -> Option<usize> {
+        let owed = self.owed.load(Relaxed);
+        if owed > 0 {
+            self.owed.store(owed - 1, Relaxed);
+            return None;
+        }
         if state.queue.is_empty() {
             state.free += 1;
             return None;
@@ -102,11 +152,13 @@ impl Permits {
         worker
     }
 
-    /// Whether `worker`, which holds `held` permits, should give one back, because others wait and it
-    /// has more than its share.
+    /// Whether `worker`, which holds `held` permits, should give one back, because one is owed, or because others wait
+    /// and it has more than its share.
     pub(crate) fn is_wanted_elsewhere(&self, worker: usize, held: usize) -> bool {
-        held > self.share
-            && self.queued_count.load(Relaxed) > usize::from(self.is_queued[worker].load(Relaxed))
+        self.owed.load(Relaxed) > 0
+            || held > self.share.load(Relaxed)
+                && self.queued_count.load(Relaxed)
+                    > usize::from(self.is_queued[worker].load(Relaxed))
     }
 
     fn lock(&self) -> MutexGuard<'_, PermitState> {
@@ -163,5 +215,38 @@ mod tests {
         assert_eq!(permits.decline(1), None);
         assert_eq!(permits.give_back(0), None);
         assert_eq!(permits.take(1, 1), 1);
+    }
+
+    #[test]
+    fn a_higher_limit_wakes_all_that_wait_and_the_rest_is_free() {
+        let permits = Permits::new(2, 3);
+        assert_eq!(permits.take(0, 2), 2);
+        assert_eq!((permits.take(1, 4), permits.take(2, 1)), (0, 0));
+        assert!(permits.is_short());
+        let mut woken = Vec::new();
+        permits.resize(7, |worker| woken.push(worker));
+        assert_eq!((woken, permits.limit()), (vec![1, 2], 7));
+        assert!(!permits.is_short());
+        assert_eq!((permits.take(1, 4), permits.take(2, 1)), (3, 1));
+        assert_eq!(permits.decline(2), Some(1), "worker 2 was passed on two");
+        assert_eq!(permits.take(1, 1), 1);
+        permits.resize(9, |_| panic!("no worker waits"));
+        assert_eq!(permits.take(0, 9), 2);
+    }
+
+    #[test]
+    fn a_lower_limit_takes_what_is_free_and_then_what_is_given_back() {
+        let permits = Permits::new(6, 2);
+        assert_eq!((permits.take(0, 2), permits.take(1, 2)), (2, 2));
+        permits.resize(3, |_| panic!("none are passed on"));
+        assert!(permits.is_wanted_elsewhere(0, 1), "one is owed");
+        assert_eq!(permits.take(0, 1), 0);
+        assert_eq!(permits.give_back(1), None);
+        assert!(!permits.is_wanted_elsewhere(0, 1));
+        assert_eq!(permits.give_back(1), Some(0), "from here on they are passed on again");
+        // What is owed is paid by a higher limit first.
+        permits.resize(1, |_| panic!("none are passed on"));
+        permits.resize(3, |_| panic!("none are passed on"));
+        assert_eq!(permits.take(0, 2), 1);
     }
 }

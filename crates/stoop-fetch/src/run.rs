@@ -11,33 +11,18 @@ use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::lane::Lane;
+use crate::progress::Progress;
 use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
 use crate::source::JobSource;
 use crate::summary::{Figures, Summary};
-use crate::worker;
+use crate::{tuning, worker};
 
 /// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing.
 pub struct Run {
     state: Arc<RunState>,
     workers: Vec<JoinHandle<Summary>>,
     writer: JoinHandle<io::Result<()>>,
-}
-
-/// How far a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Jobs that were read from the source.
-    pub read: u64,
-    /// Bytes of the input that were read, if the source counts them.
-    pub read_bytes: u64,
-    /// Jobs that have their records.
-    pub done: u64,
-    /// Those among them that came to an error.
-    pub errors: u64,
-    /// Jobs that were started and have no record yet.
-    pub in_flight: u64,
 }
 
 /// A run whose threads have all ended.
@@ -113,6 +98,10 @@ impl Run {
         });
         let workers: io::Result<Vec<_>> = workers.collect();
         let started = workers.and_then(|workers| {
+            if state.settings.concurrency.is_auto() {
+                // Never joined: it ends after the last worker.
+                spawn(&state, "stoop-tune", |run| tuning::tune(run))?;
+            }
             // Never joined: it may be blocked in a read, in spite of all precautions.
             spawn(&state, "stoop-read", move |run| run_reader(run, source))?;
             Ok(workers)
@@ -136,7 +125,9 @@ impl Run {
             read_bytes: self.state.input.bytes.load(Relaxed),
             done: sum(|gauge| gauge.done.load(Relaxed)),
             errors: sum(|gauge| gauge.errors.load(Relaxed)),
-            in_flight: sum(|gauge| gauge.in_flight.load(Relaxed).max(0).unsigned_abs() as u64),
+            in_flight: sum(|gauge| gauge.in_flight() as u64),
+            in_flight_max: self.state.permits.limit() as u64,
+            bottleneck: tuning::bottleneck(&self.state),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::output::OutputBuffer;
 use crate::permits::Permits;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::tuning_gauge::{TuningGauge, TuningState};
 
 /// The state that the reader, the workers, the writer and the main thread of a run share.
 pub(crate) struct RunState {
@@ -22,6 +23,7 @@ pub(crate) struct RunState {
     pub(crate) fetchers: Fetchers,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) permits: Permits,
+    pub(crate) tuning: TuningState,
     pub(crate) output: OutputBuffer,
     /// The memory for content, where it is kept.
     pub(crate) content_budget: Arc<BodyBudget>,
@@ -46,6 +48,14 @@ pub(crate) struct WorkerGauge {
     pub(crate) done: AtomicU64,
     pub(crate) errors: AtomicU64,
     pub(crate) in_flight: AtomicIsize,
+    pub(crate) tuning: TuningGauge,
+}
+
+impl WorkerGauge {
+    /// How many jobs of the worker are in flight.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed).max(0).unsigned_abs()
+    }
 }
 
 impl RunState {
@@ -54,7 +64,8 @@ impl RunState {
         let workers = settings.workers;
         Self {
             lanes: (0..workers).map(|_| Lane::default()).collect(),
-            permits: Permits::new(settings.concurrency, workers),
+            permits: Permits::new(settings.concurrency.start(), workers),
+            tuning: TuningState::default(),
             output: OutputBuffer::default(),
             content_budget: Arc::new(BodyBudget::new(settings.content_memory)),
             input: InputGauge::default(),
@@ -134,8 +145,10 @@ impl RunState {
     /// Notes that worker `index` has ended, however it did: neither the reader nor the writer may wait
     /// for it.
     pub(crate) fn worker_ended(&self, index: usize) {
+        self.gauges[index].tuning.forget_event_loop();
         self.lanes[index].close();
         if self.workers_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.tuning.end();
             self.output.close();
         }
     }

@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use stoop::{ClientBuilder, Redirects};
 
+use crate::concurrency::Concurrency;
 use crate::politeness::Politeness;
 use crate::processing::Processing;
 use crate::record::Record;
 use crate::stop::Stop;
 use crate::template::Template;
 
-/// A home connection and one name server can take this many.
-const CONCURRENCY: usize = 100;
 /// The deadline of the comparison of concurrent fetching.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// More than nearly every page has, and a limit for endless bodies.
@@ -31,7 +30,7 @@ pub(crate) type Filter = dyn Fn(&Record<'_>) -> bool + Send + Sync;
 
 /// The settings of a run.
 pub(crate) struct Settings {
-    pub(crate) concurrency: usize,
+    pub(crate) concurrency: Concurrency,
     /// None for hosts of the caller's own.
     pub(crate) politeness: Option<Politeness>,
     pub(crate) workers: usize,
@@ -62,7 +61,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            concurrency: CONCURRENCY,
+            concurrency: Concurrency::default(),
             politeness: Some(Politeness::default()),
             workers: available_parallelism().map_or(1, Into::into),
             timeout: TIMEOUT,

@@ -38,6 +38,7 @@ use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::slots::SlotTable;
 use crate::summary::Summary;
+use crate::tuning_gauge::Demand;
 
 /// How many pieces of content are worked on at once by other threads, for each worker.
 const FINISHING_AT_ONCE: usize = 4;
@@ -53,6 +54,7 @@ pub(crate) fn work<F: RecordFormat>(
 ) -> io::Result<Summary> {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let worker = runtime.block_on(async {
+        run.gauges[index].tuning.watch_event_loop();
         let agent =
             run.settings.politeness.as_ref().and_then(|politeness| politeness.robots.as_deref());
         let known = agent.map(|agent| Arc::new(KnownRobots::new(agent)));
@@ -182,6 +184,8 @@ impl<F: RecordFormat> Worker<F> {
             let wanted = self.ready_lines();
             if wanted == 0 {
                 self.waits_for_permits.set(false);
+                let has_jobs = !self.schedule.borrow().is_empty();
+                self.tell_demand(if has_jobs { Demand::Hosts } else { Demand::Source });
                 self.decline_permits();
                 return;
             }
@@ -191,6 +195,7 @@ impl<F: RecordFormat> Worker<F> {
             }
             self.waits_for_permits.set(permits < wanted);
             if permits < wanted {
+                self.tell_demand(Demand::Permits);
                 return;
             }
         }
@@ -218,6 +223,10 @@ impl<F: RecordFormat> Worker<F> {
         while let Some(worker) = self.run.permits.decline(self.index) {
             self.run.lanes[worker].wake_worker();
         }
+    }
+
+    fn tell_demand(&self, demand: Demand) {
+        self.run.gauges[self.index].tuning.set_demand(demand);
     }
 
     fn is_done(&self) -> bool {

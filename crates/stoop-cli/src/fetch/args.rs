@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::concurrency::{Concurrency, concurrency};
 use super::content_args::ContentArgs;
 use super::filter_args::FilterArgs;
 use super::input_args::InputArgs;
 use super::output_args::{LineFormat, OutputArgs};
-use super::politeness::{PolitenessArgs, at_once};
+use super::politeness::PolitenessArgs;
 use super::retry::RetryArgs;
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
@@ -60,10 +61,17 @@ the list go on meanwhile. A host that answers 429 or 503 is left alone for as lo
 Retry-After says, at most 60 s, or for 1 s, 2 s, 4 s and so on, and then given half as many at once,
 and one more with each round of other answers. A host that does not answer 20 times in turn is left
 alone for 30 s and more, with host_suspended for its URLs, until one is answered again. Time that a
-URL waits for its host is not part of its duration. --concurrency, if it is given, lifts all of
-that, unless one of the options of politeness is given too. Each core holds up to 65,536 URLs that
+URL waits for its host is not part of its duration. --concurrency N lifts all of that, unless one of
+the options of politeness is given too. Each core holds up to 65,536 URLs that
 wait, and reads no further then: shuffle a list that is sorted by hosts. Where a redirect leads is
 not counted.
+
+Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
+then keeps the least with which as many are, and tries a little more and less from time to time; it
+gives way where URLs run into time limits or descriptors run out. From 10 to 10,000 are in flight.
+The progress says what keeps more from it: 'hosts', which get 8 at once, 'source', which has no more
+URLs now, 'cores', 'network', 'output', 'open files' ('ulimit -n'), 'memory' or, after
+--concurrency N, 'concurrency'.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
@@ -77,7 +85,7 @@ Columns (csv), in order of completion:
                be told from a token. To find the line in the input, mask the input likewise. Of a
                line over 64 KiB, which is an invalid_url, the first 64 KiB
   code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
-  start_time   when the URL took one of the --concurrency slots: RFC 3339, UTC, milliseconds
+  start_time   when the URL was started, after it waited for its turn: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
   body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
 
@@ -154,9 +162,10 @@ pub(crate) struct FetchArgs {
     #[arg(value_name = "URL", conflicts_with = "input")]
     pub(super) urls: Vec<String>,
 
-    /// URLs in flight at once [default: 100, or fewer where 'ulimit -n' is low]
-    #[arg(short, long, value_name = "N", value_parser = at_once)]
-    pub(super) concurrency: Option<usize>,
+    /// URLs in flight at once; 'auto' finds out how many are best, beginning with 100, within what
+    /// 'ulimit -n' and the memory allow [default: auto]
+    #[arg(short, long, value_name = "N|auto", value_parser = concurrency)]
+    pub(super) concurrency: Option<Concurrency>,
 
     /// Deadline of a URL, from its start to the last byte, redirects included [default: 5]
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]

@@ -3,7 +3,7 @@
 use std::io;
 
 use stoop::{Client, ClientBuilder, Redirects};
-use stoop_fetch::{Fetch, Stop};
+use stoop_fetch::{Concurrency, Fetch, Stop};
 
 #[cfg(feature = "tls")]
 use super::plan::CaCertificates;
@@ -27,7 +27,10 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     }
     let fetch = Fetch::new()
         .stop(stop)
-        .concurrency(plan.concurrency)
+        .concurrency(match plan.is_concurrency_given {
+            true => Concurrency::fixed(plan.concurrency),
+            false => Concurrency::auto().at_most(plan.concurrency),
+        })
         .politeness(plan.politeness.clone())
         .redirects(redirects(plan))
         .workers(plan.cores)

@@ -5,6 +5,7 @@
 //! [`progress`] shows how far it is. How URLs are fetched is the library's: see `stoop-fetch`.
 
 mod args;
+mod concurrency;
 mod content_args;
 mod cookie_file;
 mod describe;

@@ -1,6 +1,7 @@
 //! Fits a plan into the limit of open files: each connection is one, and a run that reaches the limit
 //! would report errors for hosts that have none.
 
+use super::concurrency::ceiling;
 use super::plan::{FetchPlan, UrlSource};
 use crate::failure::CommandFailure;
 use crate::stderr;
@@ -58,6 +59,13 @@ pub(super) fn fit(plan: &mut FetchPlan) -> Result<(), CommandFailure> {
     plan.cores = cores as usize;
     let left = limit.saturating_sub(FILES_OPENED_ONCE + FILES_PER_CORE * cores + 2 * concurrency);
     plan.idle_max = left.clamp(1, IDLE_CONNECTIONS_MAX) as usize;
+    if !plan.is_concurrency_given {
+        // The idle connections have files of their own.
+        let files = concurrency_max(limit.saturating_sub(IDLE_CONNECTIONS_MAX), cores);
+        let most = files.unwrap_or(concurrency).min(urls_max);
+        let (most, why) = ceiling(usize::try_from(most).unwrap_or(usize::MAX));
+        (plan.concurrency, plan.ceiling) = (most.max(plan.concurrency), why);
+    }
     Ok(())
 }
 

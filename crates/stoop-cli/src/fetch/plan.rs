@@ -13,6 +13,7 @@ use stoop::{Proxies, Retries, Versions};
 use stoop_fetch::Politeness;
 
 use super::args::{self, FetchArgs, Size};
+use super::concurrency::{Ceiling, Concurrency, concurrency};
 use super::content_args::ContentArgs;
 use super::cookie_file::CookieFile;
 use super::environment::{Environment, Variables};
@@ -20,7 +21,6 @@ use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
 use super::output_args::{LineFormat, OutputArgs, SummaryStyle};
-use super::politeness::at_once;
 use super::template::Template;
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
@@ -28,7 +28,7 @@ use crate::request_options::{Family, ResolveRule};
 use crate::terminal::{self, TextLayout};
 use crate::units;
 
-/// A home connection and one name server can take this many; the comparison's best clients ran 150.
+/// What a run begins with that finds its concurrency: a home connection and one name server can take this many.
 const CONCURRENCY: usize = 100;
 /// The comparison's deadline.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,9 +41,13 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 pub(crate) struct FetchPlan {
     pub(crate) source: UrlSource,
     pub(crate) jobs: JobsPlan,
+    /// How many URLs are in flight at once; where it was not given, what the run begins with until the limit of open
+    /// files is known, and then the most that it may find to be best.
     pub(crate) concurrency: usize,
-    /// The concurrency was given by a flag or a variable.
+    /// The concurrency was given by a flag or a variable, and not as 'auto'.
     pub(crate) is_concurrency_given: bool,
+    /// Why a concurrency that was not given may be no higher.
+    pub(crate) ceiling: Ceiling,
     /// How much is asked of one host; none lifts all limits.
     pub(crate) politeness: Option<Politeness>,
     pub(crate) timeout: Duration,
@@ -137,8 +141,10 @@ impl FetchPlan {
         let default_agent = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
         let mut variables = Variables::new(environment, args.no_env);
         let read = &mut variables;
-        let concurrency =
-            read.flag_or(args.concurrency, "CONCURRENCY", at_once, Some(&CONCURRENCY))?;
+        let auto = Concurrency::Auto;
+        let given = read.flag_or(args.concurrency, "CONCURRENCY", concurrency, Some(&auto))?;
+        let given_concurrency = given.and_then(Concurrency::given);
+        let concurrency = given_concurrency.unwrap_or(CONCURRENCY);
         let timeout =
             read.flag_or(args.timeout, "REQUEST_TIMEOUT", units::duration, Some(&TIMEOUT))?;
         let user_agent =
@@ -150,9 +156,7 @@ impl FetchPlan {
         let format = format.unwrap_or(default_format);
         check_output(format, &output, is_terminal, &args.output)?;
         args.content.check(format)?;
-        let is_concurrency_given = concurrency.is_some();
         let user_agent = user_agent.unwrap_or(default_agent);
-        let (given_concurrency, concurrency) = (concurrency, concurrency.unwrap_or(CONCURRENCY));
         let jobs = args.input.jobs(args.politeness.group())?;
         let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
@@ -178,7 +182,8 @@ impl FetchPlan {
             source,
             jobs,
             concurrency,
-            is_concurrency_given,
+            is_concurrency_given: given_concurrency.is_some(),
+            ceiling: Ceiling::default(),
             politeness,
             timeout: timeout.unwrap_or(TIMEOUT),
             connect_timeout: args.connect_timeout,

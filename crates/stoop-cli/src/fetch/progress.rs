@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stoop_fetch::Progress;
 
+use super::concurrency::{Ceiling, word};
 use super::plan::{FetchPlan, UrlSource};
 use crate::terminal;
 
@@ -22,6 +23,7 @@ pub(super) struct ProgressDisplay {
     input_bytes: Option<u64>,
     /// No more URLs than these are read.
     limit: Option<u64>,
+    ceiling: Ceiling,
 }
 
 impl ProgressDisplay {
@@ -35,7 +37,7 @@ impl ProgressDisplay {
             UrlSource::File(_) | UrlSource::Text(_) => Some(input_bytes).filter(|&bytes| bytes > 0),
         };
         let rate = RecentRate::new(Instant::now()).into();
-        let display = Self { bar, rate, input_bytes, limit: plan.limit };
+        let display = Self { bar, rate, input_bytes, limit: plan.limit, ceiling: plan.ceiling };
         display.show(Progress::default());
         display
     }
@@ -52,7 +54,7 @@ impl ProgressDisplay {
 
     /// Draws the current state.
     pub(super) fn show(&self, progress: Progress) {
-        let Progress { done, errors, in_flight, .. } = progress;
+        let Progress { done, errors, in_flight, in_flight_max, bottleneck, .. } = progress;
         let rate = self.rate.borrow_mut().update(Instant::now(), done);
         let total = self.expected_urls(progress).filter(|&total| total >= done);
         let of = total.map_or_else(String::new, |total| format!(" of {}", HumanCount(total)));
@@ -61,8 +63,13 @@ impl ProgressDisplay {
             format!(", {} left", HumanDuration(left))
         });
         let (done, errors) = (HumanCount(done), HumanCount(errors));
+        let limit = bottleneck.map_or("rising", |what| word(what, self.ceiling));
         let columns = terminal::columns(&stderr()).unwrap_or(usize::MAX);
         let forms = [
+            format!(
+                "{done}{of} done, {rate:.0}/s, {in_flight} of {in_flight_max} in flight (limit: {limit}), \
+                 {errors} errors{left}"
+            ),
             format!("{done}{of} done, {rate:.0}/s, {in_flight} in flight, {errors} errors{left}"),
             format!("{done}{of} done, {rate:.0}/s, {errors} errors{left}"),
             format!("{done}{of}, {rate:.0}/s, {errors} errors"),

@@ -49,6 +49,17 @@ fn slots_move_to_the_core_that_has_work() {
     assert!(most.max() <= Some(32));
 }
 
+/// Of slow answers more than a hundred are waited for at once, within what was allowed.
+#[test]
+fn a_concurrency_that_is_found_grows_while_that_pays() {
+    let server = Server::start();
+    let input: String = (0..2_000).map(|n| server.url(&format!("/delay/400?{n}")) + "\n").collect();
+    let ran = run(stoop("fetch -c auto --no-politeness"), input);
+    assert_eq!(ran.lines().len(), 2_000);
+    assert!(ran.lines().iter().all(|line| line.code == "200"), "{:?}", ran.codes());
+    assert!(server.most_in_flight() > 100, "{}", server.most_in_flight());
+}
+
 #[test]
 fn one_slot_takes_urls_in_order() {
     let server = Server::start();

@@ -27,7 +27,7 @@ fn an_invalid_bare_variable_ended_runs_that_it_was_not_meant_for() {
 fn a_bare_variable_changed_a_run_silently() {
     let server = Server::start();
     let url = server.url("/ok/1") + "\n";
-    let variables = [("LIMIT", "2"), ("CONCURRENCY", "100"), ("FORMAT", "plain")];
+    let variables = [("LIMIT", "2"), ("CONCURRENCY", "auto"), ("FORMAT", "plain")];
     let ran = run_with("fetch --summary none", &variables, &url.repeat(3));
     assert_eq!(ran.lines().len(), 2);
     // A variable that changes no default is not named.

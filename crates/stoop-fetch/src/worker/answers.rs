@@ -31,6 +31,7 @@ impl<F: RecordFormat> Worker<F> {
         let mut slots = self.slots.borrow_mut();
         let answered = slots.answer(index)?;
         self.add_in_flight(-1);
+        self.run.gauges[self.index].tuning.add(outcome, answered.duration);
         if let Some(host) = answered.job.host {
             let start = slots.slot(index).start;
             self.schedule.borrow_mut().finished(host, start, Feedback::of(outcome));

@@ -76,6 +76,9 @@ fn a_variable_beats_a_default_and_a_flag_beats_a_variable() {
     assert_eq!(by_variable.format, LineFormat::Jsonl);
     let by_flag = plan("fetch -c 9 -t 2 -A flag -n 3 --duration 1m -f csv", &environment);
     assert_eq!(by_flag.concurrency, 9);
+    assert!(by_flag.is_concurrency_given && by_variable.is_concurrency_given);
+    let auto = plan("fetch -c auto", &environment);
+    assert!(!auto.is_concurrency_given && auto.politeness.is_some());
     assert_eq!(by_flag.timeout, Duration::from_secs(2));
     assert_eq!(by_flag.user_agent, "flag");
     assert_eq!(by_flag.limit, Some(3));
@@ -102,7 +105,7 @@ fn an_empty_variable_is_none_and_a_wrong_one_says_what_is_allowed() {
     let CommandFailure::Usage(text) = error else { panic!("{error:?}") };
     assert_eq!(
         text,
-        "the variable STOOP_CONCURRENCY is \"many\": must be a whole number from 1 to 100000"
+        "the variable STOOP_CONCURRENCY is \"many\": must be a whole number from 1 to 100000, or 'auto'"
     );
     // A flag makes the variable irrelevant, wrong or not.
     assert_eq!(plan("fetch -c 5", &wrong).concurrency, 5);

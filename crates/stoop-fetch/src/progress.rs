@@ -1,0 +1,39 @@
+//! How far a run is, and what it waits for.
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Jobs that were read from the source.
+    pub read: u64,
+    /// Bytes of the input that were read, if the source counts them.
+    pub read_bytes: u64,
+    /// Jobs that have their records.
+    pub done: u64,
+    /// Those among them that came to an error.
+    pub errors: u64,
+    /// Jobs that were started and have no record yet.
+    pub in_flight: u64,
+    /// How many may be in flight now: the concurrency.
+    pub in_flight_max: u64,
+    /// What keeps more from being in flight; none while the run finds that out.
+    pub bottleneck: Option<Bottleneck>,
+}
+
+/// What keeps more jobs from being in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bottleneck {
+    /// No job is left, or the source does not tell of any fast enough.
+    Source,
+    /// The jobs that are left have to wait for their hosts.
+    Hosts,
+    /// The writer is behind, or the memory for content is used up.
+    Output,
+    /// The concurrency is what was asked for, or may be no higher.
+    Concurrency,
+    /// The workers have no more processor time.
+    Cores,
+    /// More in flight are not answered faster: the network is full, or what is behind it.
+    Network,
+}

@@ -1,0 +1,300 @@
+//! The search: which concurrency is tried next, and which is kept.
+
+use super::level::{Hindrance, Level};
+use super::recent::{HURRY_EVERY, Recent};
+use super::tick::Tick;
+use super::window::Window;
+use crate::concurrency::Concurrency;
+
+/// A window in which answers are as many more, for twice the concurrency, has paid in the ramp.
+const RAMP_GAIN: f64 = 1.08;
+/// A probe upward pays with so many more answers, for half as much concurrency again.
+const UP_GAIN: f64 = 1.04;
+/// It pays in full with so many: then the ramp goes on.
+const FULL_GAIN: f64 = 1.3;
+/// A probe downward pays if so many are left of the best.
+const DOWN_LEFT: f64 = 0.97;
+const UP_FACTOR: f64 = 1.5;
+const DOWN_FACTOR: f64 = 0.7;
+/// A rate that is so many times what it was has changed by itself.
+const FELL: f64 = 0.7;
+const ROSE: f64 = 1.4;
+/// The most windows between two probes: the number doubles with each that does not pay.
+const PROBE_GAP_MAX: u32 = 16;
+/// Where fewer jobs than this part are answered there may be too many: less is tried before more.
+const LOSSY: f64 = 0.7;
+/// The same where only this part of the concurrency is jobs that will be answered.
+const STALLED: f64 = 0.08;
+/// And less by this factor, since each step takes as long as a deadline.
+const LOSSY_FACTOR: f64 = 0.5;
+/// What was started before a change fails after it, for want of a descriptor.
+const BACK_OFF_EVERY: f64 = 0.25;
+const BACK_OFF_FACTOR: f64 = 0.95;
+/// How fast the best rate is forgotten, at each window.
+const FORGOTTEN: f64 = 0.02;
+/// A worker's event loop that is busy for this part of the time gets no more done.
+const BUSY: f64 = 0.85;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Ramp,
+    Hold,
+    Up,
+    Down,
+}
+
+/// Finds the concurrency of a run.
+#[derive(Debug)]
+pub(crate) struct Tuner {
+    bounds: Concurrency,
+    limit: usize,
+    phase: Phase,
+    window: Window,
+    recent: Recent,
+    /// How long an answer took, in the last window or, before there was any, at first.
+    latency: Option<f64>,
+    /// How long it took before the ramp went up.
+    base_latency: f64,
+    /// What is returned to where a step does not pay.
+    kept: Option<Level>,
+    /// The best rate of late, so that many small losses do not become a large one.
+    best: f64,
+    probe_gap: u32,
+    until_probe: u32,
+    probes_up: bool,
+    busy: f64,
+    /// Many jobs were lost in the last window.
+    is_lossy: bool,
+    /// Nothing was tried yet but more.
+    is_first_ramp: bool,
+}
+
+impl Tuner {
+    pub(crate) fn new(bounds: Concurrency) -> Self {
+        Self {
+            bounds,
+            limit: bounds.start(),
+            phase: Phase::Ramp,
+            window: Window::new(false),
+            recent: Recent::new(bounds.start()),
+            latency: None,
+            base_latency: 0.0,
+            kept: None,
+            best: 0.0,
+            probe_gap: 1,
+            until_probe: 1,
+            probes_up: true,
+            busy: 0.0,
+            is_lossy: false,
+            is_first_ramp: true,
+        }
+    }
+
+    /// How many jobs may be in flight.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// What keeps the concurrency from growing; none while it grows.
+    pub(crate) fn hindrance(&self) -> Option<Hindrance> {
+        match self.phase {
+            _ if self.limit >= self.bounds.max() => Some(Hindrance::Ceiling),
+            _ if self.busy >= BUSY => Some(Hindrance::Cores),
+            Phase::Ramp => None,
+            _ => Some(Hindrance::Rate),
+        }
+    }
+
+    /// Takes note of what happened, which may change the limit.
+    pub(crate) fn tick(&mut self, tick: &Tick) {
+        self.busy += (tick.busy - self.busy) * (tick.seconds / HURRY_EVERY).min(1.0);
+        self.recent.add(tick);
+        if tick.is_exhausted && self.recent.since_change() >= BACK_OFF_EVERY {
+            return self.back_off(tick.in_flight);
+        }
+        let Some(latency) = self.latency else {
+            // Until a round is answered there is nothing to compare: the first answers are those of the fastest hosts.
+            self.window.add(tick, tick.started, self.limit);
+            if let Some(latency) = self.window.latency_of(self.limit) {
+                (self.latency, self.base_latency) = (Some(latency), latency);
+                self.window = Window::new(true);
+            }
+            return;
+        };
+        self.window.add(tick, self.recent.started_before(latency), self.limit);
+        if self.phase == Phase::Ramp && tick.is_wanted && self.may_hurry(latency) {
+            self.change(2 * self.limit);
+        } else if self.window.is_unused(self.limit) {
+            self.forgo();
+        } else if let Some(kept) = self.kept.filter(|kept| self.is_collapsed(latency, *kept)) {
+            self.probes_up = false;
+            self.hold(kept, self.next_gap());
+        } else if let Some(rate) = self.window.rate(self.limit, self.compared()) {
+            self.latency = self.window.latency().or(self.latency);
+            self.is_lossy =
+                self.window.part_answered() < LOSSY || self.window.in_use(self.limit) < STALLED;
+            self.judge(rate);
+        }
+    }
+
+    /// Whether the ramp goes on before a window says that it pays.
+    fn may_hurry(&self, latency: f64) -> bool {
+        self.is_first_ramp
+            && latency >= HURRY_EVERY
+            && self.limit < self.bounds.max()
+            && self.busy < BUSY
+            && self.recent.speaks_for_more(self.limit, self.base_latency)
+    }
+
+    /// The rate that the window is compared with, to know soon which is higher.
+    fn compared(&self) -> Option<f64> {
+        let kept = self.kept?;
+        match self.phase {
+            Phase::Ramp => Some(kept.rate * self.ramp_gain(kept)),
+            Phase::Hold => None,
+            Phase::Up => Some(kept.rate * UP_GAIN),
+            Phase::Down => Some(self.best * DOWN_LEFT),
+        }
+    }
+
+    /// What the ramp has to gain over `kept`.
+    fn ramp_gain(&self, kept: Level) -> f64 {
+        RAMP_GAIN.powf((self.limit as f64 / kept.limit as f64).log2().max(0.0))
+    }
+
+    /// Whether more was tried than `kept`, and is answered so badly that no window is needed to see it.
+    fn is_collapsed(&self, latency: f64, kept: Level) -> bool {
+        self.limit > kept.limit && self.window.is_collapsed(latency, kept.rate)
+    }
+
+    /// How many windows come before the next probe, where one did not pay.
+    fn next_gap(&self) -> u32 {
+        (2 * self.probe_gap).min(PROBE_GAP_MAX)
+    }
+
+    /// Decides by the rate of a window.
+    fn judge(&mut self, rate: f64) {
+        let now = Level { limit: self.limit, rate };
+        let pays = self.compared().is_none_or(|compared| rate >= compared);
+        let Some(kept) = self.kept.filter(|_| self.phase != Phase::Ramp || !pays) else {
+            self.keep(now);
+            return self.ramp();
+        };
+        match self.phase {
+            Phase::Ramp => self.hold(kept, 1),
+            Phase::Hold => self.held(kept, rate),
+            Phase::Up | Phase::Down if !pays => {
+                self.probes_up = self.phase == Phase::Down;
+                self.hold(kept, self.next_gap());
+            }
+            Phase::Up => {
+                self.keep(now);
+                self.probe_gap = 1;
+                let is_full = rate >= kept.rate * FULL_GAIN;
+                if is_full { self.ramp() } else { self.probe() }
+            }
+            Phase::Down => {
+                self.keep(now);
+                self.probe_gap = 1;
+                self.probe();
+            }
+        }
+    }
+
+    /// One more window without a change.
+    fn held(&mut self, kept: Level, rate: f64) {
+        let now = Level { limit: self.limit, rate };
+        if rate < kept.rate * FELL || rate > kept.rate * ROSE {
+            (self.kept, self.best) = (Some(now), rate);
+            // Where answers became slower, more of them at once may make up for it.
+            if rate < kept.rate {
+                return self.ramp();
+            }
+        }
+        self.keep(Level { rate: (rate + self.kept.map_or(rate, |kept| kept.rate)) / 2.0, ..now });
+        self.best = rate.max(self.best * (1.0 - FORGOTTEN));
+        self.until_probe = self.until_probe.saturating_sub(1);
+        match self.until_probe {
+            0 => self.probe(),
+            _ => self.change(self.limit),
+        }
+    }
+
+    fn keep(&mut self, level: Level) {
+        self.kept = Some(level);
+        self.best = self.best.max(level.rate);
+    }
+
+    /// Goes on with twice the concurrency, if there is room.
+    fn ramp(&mut self) {
+        if self.is_lossy {
+            self.probes_up = false;
+            return self.probe();
+        }
+        let is_busy = self.busy >= BUSY && !self.is_first_ramp;
+        if is_busy || self.limit >= self.bounds.max() {
+            return self.stay(self.probe_gap);
+        }
+        self.phase = Phase::Ramp;
+        self.change(2 * self.limit);
+    }
+
+    /// Returns to `kept`, and stays for some windows.
+    fn hold(&mut self, kept: Level, gap: u32) {
+        self.stay(gap);
+        self.change(kept.limit);
+    }
+
+    /// Probes after some windows.
+    fn stay(&mut self, gap: u32) {
+        self.is_first_ramp = false;
+        self.phase = Phase::Hold;
+        (self.probe_gap, self.until_probe) = (gap, gap);
+        self.change(self.limit);
+    }
+
+    /// Tries more or less than what is kept.
+    fn probe(&mut self) {
+        self.is_first_ramp = false;
+        let next = |factor: f64| (self.limit as f64 * factor) as usize;
+        let down = next(if self.is_lossy { LOSSY_FACTOR } else { DOWN_FACTOR });
+        let up = next(UP_FACTOR).max(self.limit + 1);
+        let (can_rise, can_fall) = (self.limit < self.bounds.max(), self.limit > self.bounds.min());
+        match (can_rise, can_fall) {
+            (true, _) if self.probes_up || !can_fall => {
+                self.phase = Phase::Up;
+                self.change(up);
+            }
+            (_, true) => {
+                self.phase = Phase::Down;
+                self.change(down);
+            }
+            _ => self.stay(PROBE_GAP_MAX),
+        }
+    }
+
+    /// What is not used is neither raised nor judged.
+    fn forgo(&mut self) {
+        match (self.phase, self.kept) {
+            (Phase::Up | Phase::Down, Some(kept)) => self.hold(kept, self.probe_gap),
+            _ => self.change(self.limit),
+        }
+    }
+
+    /// This machine has no room for more than are in flight: there will never be so many again.
+    fn back_off(&mut self, in_flight: usize) {
+        let room = (self.limit.min(in_flight) as f64 * BACK_OFF_FACTOR) as usize;
+        self.bounds = self.bounds.at_most(room.max(1));
+        (self.kept, self.best) = (None, 0.0);
+        self.stay(PROBE_GAP_MAX / 4);
+        self.change(room);
+    }
+
+    /// Sets the limit, and begins a window.
+    fn change(&mut self, limit: usize) {
+        let limit = limit.clamp(self.bounds.min(), self.bounds.max());
+        self.window = Window::new(limit != self.limit);
+        self.limit = limit;
+        self.recent.changed(limit);
+    }
+}
