@@ -103,6 +103,10 @@ impl ExtractArgs {
                 "--extract needs --format jsonl: lines of csv and pretty have no place for it";
             return Err(CommandFailure::Usage(text.to_owned()));
         }
+        if self.text_as_utf8 && format == LineFormat::Warc {
+            let text = "--text-as-utf8 is not for archives, which have content as it was received";
+            return Err(CommandFailure::Usage(text.to_owned()));
+        }
         let of_content = self.extract.iter().find_map(|fact| fact.name_of_content());
         match of_content.filter(|_| !has_content) {
             Some(name) => Err(CommandFailure::Usage(format!(
