@@ -11,7 +11,7 @@ use super::output::{Output, write_file};
 use super::pace::Pace;
 use super::record::Record;
 use super::write_out::Outcome;
-use super::{disposition, exit};
+use super::{coding, disposition, exit};
 
 /// A response, and where it goes.
 pub(super) struct Exchange<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Exchange<'a> {
     record: Record,
     offset: u64,
     output: Output,
-    /// When everything has to be over, what `--limit-rate` waits for included.
+    /// When the last attempt has to be over, what `--limit-rate` waits for included.
     deadline: Option<Instant>,
     /// Headers were written to the file of `-D`.
     is_dumped: bool,
@@ -28,8 +28,7 @@ pub(super) struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     /// The exchange of a request that is sent now. `offset` is where its content goes on.
     pub(super) fn new(args: &'a GetArgs, record: Record, offset: u64, output: Output) -> Self {
-        let deadline = args.total().map(|limit| Instant::now() + limit);
-        Self { args, record, offset, output, deadline, is_dumped: false }
+        Self { args, record, offset, output, deadline: None, is_dumped: false }
     }
 
     /// What was noted.
@@ -63,6 +62,9 @@ impl<'a> Exchange<'a> {
         mut response: Response,
         outcome: &mut Outcome,
     ) -> Result<(), GetFailure> {
+        let begun = self.record.notes().attempt_begun;
+        self.deadline =
+            self.args.total().and_then(|limit| begun.checked_add(limit)).map(Instant::from_std);
         let status = response.status();
         outcome.final_url = response.url().map(str::to_owned);
         outcome.redirects = response.redirects();
@@ -87,10 +89,11 @@ impl<'a> Exchange<'a> {
             let message = format!("the server answered {status}");
             Err(GetFailure::new(exit::HTTP_ERROR, message))
         };
-        if is_failed && self.args.fail {
+        let is_unsatisfied = self.offset > 0 && status == StatusCode::RANGE_NOT_SATISFIABLE;
+        if is_failed && self.args.fail && !is_unsatisfied {
             return http_error();
         }
-        if self.offset > 0 && !self.is_resumed(&response)? {
+        if self.offset > 0 && !self.is_resumed(&mut response)? {
             return Ok(());
         }
         if status == StatusCode::NOT_MODIFIED {
@@ -100,6 +103,9 @@ impl<'a> Exchange<'a> {
         if self.args.head {
             // With -X, too, the head is all that is wanted.
             return if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) };
+        }
+        if self.args.compressed {
+            coding::decode(&mut response)?;
         }
         let received = self.copy(&mut response).await;
         outcome.received = match response.body_mut().wire_bytes() {
@@ -113,7 +119,7 @@ impl<'a> Exchange<'a> {
     /// Copies the content, and returns how many bytes there were, also where that failed.
     async fn copy(&mut self, response: &mut Response) -> Result<u64, (u64, GetFailure)> {
         let total = response.body_mut().len();
-        let max = self.args.output.max_filesize.unwrap_or(u64::MAX);
+        let max = self.args.output.max_filesize.filter(|max| *max > 0).unwrap_or(u64::MAX);
         let too_large = || {
             let message = format!("the content has more than {max} bytes");
             GetFailure::new(exit::TOO_LARGE, message)
@@ -124,7 +130,7 @@ impl<'a> Exchange<'a> {
         if !(self.args.silent || self.args.verbose || self.args.output.no_progress_meter) {
             self.output.show_progress(total);
         }
-        let mut pace = self.args.limit_rate.map(Pace::new);
+        let mut pace = self.args.rate().map(Pace::new);
         let mut received = 0;
         loop {
             match response.chunk().await {
@@ -181,8 +187,10 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// Whether content follows that goes on where the file ends. If not, the file has all of it.
-    fn is_resumed(&self, response: &Response) -> Result<bool, GetFailure> {
+    /// Whether content follows that goes on where the file ends. If not, the file has all of it: the server says so, or
+    /// that it has just as many bytes, or, without a word on how many it has, that there is nothing behind them.
+    fn is_resumed(&self, response: &mut Response) -> Result<bool, GetFailure> {
+        let length = response.body_mut().len();
         let range =
             response.field("content-range").map(String::from_utf8_lossy).unwrap_or_default();
         let range = range.strip_prefix("bytes ").unwrap_or_default();
@@ -190,7 +198,12 @@ impl<'a> Exchange<'a> {
             StatusCode::PARTIAL_CONTENT if range.starts_with(&format!("{}-", self.offset)) => {
                 Ok(true)
             }
-            StatusCode::RANGE_NOT_SATISFIABLE if range == format!("*/{}", self.offset) => Ok(false),
+            StatusCode::RANGE_NOT_SATISFIABLE
+                if range.is_empty() || range == format!("*/{}", self.offset) =>
+            {
+                Ok(false)
+            }
+            StatusCode::OK if length == Some(self.offset) => Ok(false),
             status => Err(GetFailure::new(
                 exit::NO_RESUME,
                 format!(

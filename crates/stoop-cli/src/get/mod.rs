@@ -5,7 +5,9 @@
 
 mod args;
 mod client;
+mod coding;
 mod cookies;
+mod credentials;
 mod disposition;
 mod exchange;
 mod exit;
@@ -21,7 +23,9 @@ mod password;
 mod proxy_args;
 mod record;
 mod request;
+mod retry;
 mod story;
+mod upload;
 mod values;
 mod write_out;
 
@@ -32,6 +36,7 @@ use self::cookies::Cookies;
 use self::exchange::Exchange;
 use self::failure::GetFailure;
 use self::output::Output;
+use self::pace::counted;
 use self::record::Record;
 use self::request::Target;
 use self::write_out::{Outcome, Written};
@@ -69,9 +74,10 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     let (record, cookies) = (Record::new(), Cookies::read(args, &url)?);
     let headers = Header::read_all(&args.header);
     let headers = headers.map_err(|error| GetFailure::read("headers", &error))?;
-    let client = client::client(args, &headers, cookies.jar.as_ref(), &record)?;
-    let target = Target { url: &url, offset, cookies: cookies.field.as_deref() };
-    let request = request::request(args, &headers, &client, target).await?;
+    let netrc = client::netrc(args)?;
+    let client = client::client(args, &headers, (cookies.jar.as_ref(), &netrc), &record)?;
+    let target = Target { url: &url, offset, cookies: cookies.field.as_deref(), netrc: &netrc };
+    let mut request = request::request(args, &headers, &client, target).await?;
     let mut outcome = Outcome {
         url: args.url.clone(),
         final_url: request.url().map(str::to_owned),
@@ -79,6 +85,10 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         ..Outcome::default()
     };
     record.will_send(request.method(), request.body().len());
+    if request.body().len().is_none() {
+        let body = std::mem::take(request.body_mut());
+        request = request.with_body(counted(body, record.counter()));
+    }
     let mut output = Output::new(path.as_deref(), offset > 0);
     if args.output.create_dirs {
         output = output.with_folders();

@@ -3,3 +3,6 @@
 mod alone;
 mod coming_from;
 mod curl;
+mod odd;
+mod retry;
+mod scripted;
