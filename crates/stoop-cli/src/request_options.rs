@@ -48,7 +48,10 @@ impl Header {
             Some((name, value)) => Ok(Self::Sent(name.trim().to_owned(), value.trim().to_owned())),
             None => match line.strip_suffix(';') {
                 Some(name) => Ok(Self::Sent(name.trim().to_owned(), String::new())),
-                None => Err(io::Error::other(format!("-H {line:?} is not 'Name: value'"))),
+                None => Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!("-H {line:?} is not 'Name: value'"),
+                )),
             },
         }
     }

@@ -11,13 +11,13 @@ use super::help::HELP;
 use super::ignored_args::IgnoredArgs;
 use super::output_args::OutputArgs;
 use super::proxy_args::ProxyArgs;
-use super::values::{limit, rate};
+use super::values::{address, limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 
 /// Fetch one URL and write it to standard output, with the options and the meaning of curl
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = HELP, args_override_self = true)]
+#[command(after_long_help = HELP, args_override_self = true, version)]
 pub(crate) struct GetArgs {
     /// The URL to fetch
     #[arg(value_name = "URL")]
@@ -156,7 +156,7 @@ pub(crate) struct GetArgs {
     pub(super) retry_max_time: Option<Duration>,
 
     /// Connect from this address of this machine
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) interface: Option<IpAddr>,
 
     /// Connect to IPv4 addresses only

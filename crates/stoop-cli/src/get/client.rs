@@ -44,10 +44,10 @@ pub(super) fn client(
         .allow_private(true)
         .redirects(redirects(args))
         .observe(move |_, event| {
-            if is_told {
-                story::tell(record.elapsed(), event);
-            }
             record.note(event);
+            if is_told {
+                story::tell(record.elapsed(), event, record.content());
+            }
         });
     // Requests have theirs: this is what proxies are asked for tunnels with.
     if let Some(agent) = user_agent(args).filter(|_| !Header::removes(headers, "user-agent")) {

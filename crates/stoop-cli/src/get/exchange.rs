@@ -1,6 +1,7 @@
 //! A response, written to where it goes.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 
 use stoop::{Error, ErrorKind, Phase, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
@@ -50,7 +51,15 @@ impl<'a> Exchange<'a> {
     pub(super) fn failure(&self, error: Error) -> GetFailure {
         let is_refused = matches!(error.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused);
         let has_answered = self.record.notes().tunnel_status.is_some();
-        let failure = GetFailure::from(error);
+        let mut failure = GetFailure::from(error);
+        if let Some(path) =
+            self.args.unix_socket.as_ref().filter(|_| failure.code == exit::NO_CONNECTION)
+        {
+            // The address is the path, and the system says best what is wrong with it.
+            let why = UnixStream::connect(path).err();
+            let why = why.map_or_else(|| failure.message.clone(), |error| error.to_string());
+            failure.message = format!("the Unix socket {}: {why}", path.display());
+        }
         match is_refused && has_answered {
             true => GetFailure { code: exit::NO_TUNNEL, ..failure },
             false => failure,
@@ -218,7 +227,16 @@ impl<'a> Exchange<'a> {
 /// Where a redirect leads that was not followed.
 fn redirect_url(response: &Response) -> String {
     let location = response.field("location").filter(|_| response.status().is_redirection());
-    let (Some(location), Some(base)) = (location, response.url()) else { return String::new() };
+    joined(response.url(), location)
+}
+
+/// Where the redirect leads that was one too many.
+pub(super) fn redirect_of(error: &Error) -> String {
+    joined(error.url(), error.location())
+}
+
+fn joined(base: Option<&str>, location: Option<&[u8]>) -> String {
+    let (Some(location), Some(base)) = (location, base) else { return String::new() };
     let base = url::Url::parse(base).ok();
     let joined = base.and_then(|base| base.join(&String::from_utf8_lossy(location)).ok());
     joined.map(String::from).unwrap_or_default()

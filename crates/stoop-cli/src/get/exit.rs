@@ -3,6 +3,7 @@
 use stoop::{Error, ErrorKind, Phase};
 
 pub(super) const BAD_USE: u8 = 2;
+pub(super) const NO_CONNECTION: u8 = 7;
 pub(super) const INCOMPLETE: u8 = 18;
 pub(super) const HTTP_ERROR: u8 = 22;
 pub(super) const WRITE_ERROR: u8 = 23;
@@ -48,7 +49,7 @@ pub(super) fn code(error: &Error) -> u8 {
         | ErrorKind::ConnectUnreachable
         | ErrorKind::ConnectReset
         | ErrorKind::NoLocalPorts
-        | ErrorKind::TooManyFiles => 7,
+        | ErrorKind::TooManyFiles => NO_CONNECTION,
         ErrorKind::ConnectTimeout
         | ErrorKind::DnsTimeout
         | ErrorKind::TlsTimeout

@@ -15,6 +15,15 @@ const HEADS_BYTES_MAX: usize = 16 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Record(Arc<Mutex<Notes>>);
 
+/// The content of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    /// So many bytes.
+    Bytes(u64),
+    /// Its length is not known: so many bytes were sent so far.
+    Unknown(u64),
+}
+
 /// When the steps of the last request were over, and what all of them came to.
 #[derive(Debug)]
 pub(super) struct Notes {
@@ -88,6 +97,17 @@ impl Record {
     /// What counts content whose length is not known.
     pub(super) fn counter(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.notes().counted)
+    }
+
+    /// The content of the last request.
+    pub(super) fn content(&self) -> Content {
+        let notes = self.notes();
+        match &notes.first {
+            (method, None) if *method == notes.method => {
+                Content::Unknown(notes.counted.load(Relaxed))
+            }
+            _ => Content::Bytes(notes.content_bytes),
+        }
     }
 
     /// Notes an event.

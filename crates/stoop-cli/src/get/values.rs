@@ -1,5 +1,6 @@
 //! The values of options as they are typed.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::exit;
@@ -12,6 +13,11 @@ pub(super) fn limit(text: &str) -> Result<Duration, String> {
         Ok(seconds) if (0.0..0.001).contains(&seconds) => Ok(Duration::ZERO),
         _ => units::duration(text),
     }
+}
+
+/// An address of this machine. The name of an interface is none.
+pub(super) fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "an interface is named by its address here, as 192.0.2.7".to_owned())
 }
 
 /// A rate in bytes a second, of which 0 is no limit.

@@ -6,3 +6,4 @@ mod curl;
 mod odd;
 mod retry;
 mod scripted;
+mod told;
