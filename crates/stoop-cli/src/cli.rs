@@ -1,5 +1,6 @@
 //! The command line: parses it, and runs its subcommand.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
@@ -80,6 +81,17 @@ fn command() -> Command {
 /// Prints the help or the mistake that clap reports, and ends the process as clap does. The message of a
 /// mistake quotes the arguments, which may contain a URL with a password.
 fn exit_with(error: &clap::Error) -> ! {
+    let option = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => get::instead_of(option),
+        _ => None,
+    };
+    if let Some(instead) =
+        option.filter(|_| std::env::args().nth(1).is_some_and(|sub| sub == "get"))
+    {
+        stderr::message(format_args!(
+            "an option of curl that is not here; in its place: {instead}"
+        ));
+    }
     let text = error.render().to_string();
     if !error.use_stderr() || !text.contains('@') {
         error.exit();

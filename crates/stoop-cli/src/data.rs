@@ -49,27 +49,31 @@ impl DataArgs {
     pub(crate) fn content(&self) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
         for (kind, value) in &self.0 {
-            let piece = piece(*kind, value)?;
             if !content.is_empty() && *kind != DataKind::Json {
                 content.push(b'&');
             }
-            content.extend(piece);
+            append(&mut content, *kind, value)?;
         }
         Ok(content)
     }
 }
 
-fn piece(kind: DataKind, value: &str) -> io::Result<Vec<u8>> {
+/// Appends a piece. Of a file there is no second copy: it may be large.
+fn append(content: &mut Vec<u8>, kind: DataKind, value: &str) -> io::Result<()> {
     match (kind, value.strip_prefix('@')) {
-        (DataKind::Urlencode, _) => urlencoded(value),
+        (DataKind::Urlencode, _) => content.extend(urlencoded(value)?),
         (DataKind::Data, Some(path)) => {
-            let mut content = read_file(path)?;
-            content.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-            Ok(content)
+            let (before, mut at) = (content.len(), 0);
+            read_into(content, path)?;
+            content.retain(|byte| {
+                at += 1;
+                at <= before || !matches!(byte, b'\r' | b'\n' | 0)
+            });
         }
-        (DataKind::Binary | DataKind::Json, Some(path)) => read_file(path),
-        (_, _) => Ok(value.as_bytes().to_vec()),
+        (DataKind::Binary | DataKind::Json, Some(path)) => read_into(content, path)?,
+        (_, _) => content.extend(value.as_bytes()),
     }
+    Ok(())
 }
 
 /// `content`, `=content`, `name=content`, `@file` or `name@file`, with the content encoded.
@@ -106,12 +110,17 @@ pub(crate) fn percent_encoded(content: &[u8]) -> String {
 /// The content of a file, or of standard input.
 pub(crate) fn read_file(path: &str) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
+    read_into(&mut content, path)?;
+    Ok(content)
+}
+
+fn read_into(content: &mut Vec<u8>, path: &str) -> io::Result<()> {
     let read = match path {
-        "-" => stdin().lock().read_to_end(&mut content),
-        path => File::open(path).and_then(|mut file| file.read_to_end(&mut content)),
+        "-" => stdin().lock().read_to_end(content),
+        path => File::open(path).and_then(|mut file| file.read_to_end(content)),
     };
     read.map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))?;
-    Ok(content)
+    Ok(())
 }
 
 impl clap::Args for DataArgs {

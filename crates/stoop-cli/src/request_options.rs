@@ -48,7 +48,10 @@ impl Header {
             Some((name, value)) => Ok(Self::Sent(name.trim().to_owned(), value.trim().to_owned())),
             None => match line.strip_suffix(';') {
                 Some(name) => Ok(Self::Sent(name.trim().to_owned(), String::new())),
-                None => Err(io::Error::other(format!("-H {line:?} is not 'Name: value'"))),
+                None => Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!("-H {line:?} is not 'Name: value'"),
+                )),
             },
         }
     }
@@ -72,7 +75,8 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolveRule {
     host: String,
-    addresses: Vec<IpAddr>,
+    /// None says that rules before it do not hold.
+    addresses: Option<Vec<IpAddr>>,
 }
 
 impl ResolveRule {
@@ -86,6 +90,11 @@ impl ResolveRule {
 
     fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('+').unwrap_or(text);
+        if let Some(text) = text.strip_prefix('-') {
+            let (host, port) = split_host(text)?;
+            let port: u16 = port.parse().ok()?;
+            return Some(Self { host: format!("{host}:{port}"), addresses: None });
+        }
         let (host, rest) = split_host(text)?;
         let (port, addresses) = rest.split_once(':')?;
         let port: u16 = port.parse().ok()?;
@@ -95,12 +104,21 @@ impl ResolveRule {
             bare.unwrap_or(address).parse().ok()
         });
         let addresses = addresses.collect::<Option<Vec<_>>>()?;
+        let addresses = Some(addresses);
         (!host.is_empty()).then(|| Self { host: format!("{host}:{port}"), addresses })
     }
 
-    /// Has a client use it.
-    pub(crate) fn apply(&self, builder: ClientBuilder) -> ClientBuilder {
-        builder.resolve(&self.host, self.addresses.iter().copied())
+    /// Has a client use the rules that hold.
+    pub(crate) fn apply_all(rules: &[Self], mut builder: ClientBuilder) -> ClientBuilder {
+        for (at, rule) in rules.iter().enumerate() {
+            let is_removed = rules[at..]
+                .iter()
+                .any(|later| later.host == rule.host && later.addresses.is_none());
+            if let Some(addresses) = rule.addresses.as_ref().filter(|_| !is_removed) {
+                builder = builder.resolve(&rule.host, addresses.iter().copied());
+            }
+        }
+        builder
     }
 }
 
@@ -158,7 +176,9 @@ mod tests {
 
     #[test]
     fn a_rule_has_a_host_that_may_be_an_address() {
-        for good in ["a:80:127.0.0.1", "a:80:[::1],10.0.0.1", "[::1]:80:127.0.0.1", "+a:1:::1"] {
+        for good in
+            ["a:80:127.0.0.1", "a:80:[::1],10.0.0.1", "[::1]:80:127.0.0.1", "+a:1:::1", "-a:80"]
+        {
             assert!(ResolveRule::read(good).is_ok(), "{good}");
         }
         for bad in ["", "a", "a:80", "a:x:127.0.0.1", "a:80:b", "a:80:", ":80:::1"] {

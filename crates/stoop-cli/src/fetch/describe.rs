@@ -9,6 +9,7 @@ use stoop_fetch::{Concurrency, Fetch, Stop};
 use super::plan::CaCertificates;
 use super::plan::FetchPlan;
 use crate::failure::CommandFailure;
+use crate::request_options::ResolveRule;
 
 /// The description of the run that `plan` asks for, ended by `stop`.
 ///
@@ -93,7 +94,7 @@ fn configure(plan: &FetchPlan, client: ClientBuilder) -> ClientBuilder {
         Some(cookies) => client.cookies(cookies.jar.clone()),
         None => client,
     };
-    let client = plan.resolve.iter().fold(client, |client, rule| rule.apply(client));
+    let client = ResolveRule::apply_all(&plan.resolve, client);
     let client = plan.family.apply(client);
     #[cfg(feature = "dns")]
     let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };

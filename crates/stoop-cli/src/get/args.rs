@@ -11,13 +11,13 @@ use super::help::HELP;
 use super::ignored_args::IgnoredArgs;
 use super::output_args::OutputArgs;
 use super::proxy_args::ProxyArgs;
-use super::values::{limit, rate};
+use super::values::{address, limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 
 /// Fetch one URL and write it to standard output, with the options and the meaning of curl
 #[derive(Args, Debug, Default)]
-#[command(after_long_help = HELP, args_override_self = true)]
+#[command(after_long_help = HELP, args_override_self = true, version)]
 pub(crate) struct GetArgs {
     /// The URL to fetch
     #[arg(value_name = "URL")]
@@ -84,7 +84,7 @@ pub(crate) struct GetArgs {
     #[arg(long)]
     pub(super) fail_with_body: bool,
 
-    /// The longest that everything may take; 0 is no limit
+    /// The longest that everything may take, or each attempt of --retry; 0 is no limit
     #[arg(short, long, value_name = "SECONDS", value_parser = limit)]
     pub(super) max_time: Option<Duration>,
 
@@ -100,8 +100,8 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "TOKEN")]
     pub(super) oauth2_bearer: Option<String>,
 
-    /// Use the Digest scheme with -u
-    #[arg(long, requires = "user")]
+    /// Use the Digest scheme with -u, -n or credentials in the URL
+    #[arg(long)]
     pub(super) digest: bool,
 
     #[command(flatten)]
@@ -151,16 +151,20 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "SECONDS", value_parser = limit)]
     pub(super) retry_delay: Option<Duration>,
 
+    /// Begin no further attempt after so long; 0 is no limit
+    #[arg(long, value_name = "SECONDS", value_parser = limit)]
+    pub(super) retry_max_time: Option<Duration>,
+
     /// Connect from this address of this machine
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) interface: Option<IpAddr>,
 
     /// Connect to IPv4 addresses only
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    #[arg(short = '4', long, overrides_with = "ipv6")]
     pub(super) ipv4: bool,
 
     /// Connect to IPv6 addresses only
-    #[arg(short = '6', long)]
+    #[arg(short = '6', long, overrides_with = "ipv4")]
     pub(super) ipv6: bool,
 
     /// Connect through this Unix socket
@@ -175,7 +179,7 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) netrc_file: Option<PathBuf>,
 
-    /// The most bytes a second, as 100K or 2M
+    /// The most bytes a second, as 100K or 2M; 0 is no limit
     #[arg(long, value_name = "SPEED", value_parser = rate)]
     pub(super) limit_rate: Option<u64>,
 
@@ -200,15 +204,15 @@ pub(crate) struct GetArgs {
     pub(super) tls13: bool,
 
     /// Speak HTTP/1.1 only
-    #[arg(long = "http1.1", conflicts_with_all = ["http2", "http2_prior_knowledge"])]
+    #[arg(long = "http1.1", overrides_with_all = ["http2", "http2_prior_knowledge"])]
     pub(super) http1: bool,
 
     /// Speak HTTP/2 with https servers that agree to it, which is the default
-    #[arg(long)]
+    #[arg(long, overrides_with_all = ["http1", "http2_prior_knowledge"])]
     pub(super) http2: bool,
 
     /// Speak HTTP/2 only, without asking whether the server does
-    #[arg(long)]
+    #[arg(long, overrides_with_all = ["http1", "http2"])]
     pub(super) http2_prior_knowledge: bool,
 
     #[command(flatten)]
@@ -220,6 +224,11 @@ impl GetArgs {
     pub(super) fn referer(&self) -> Option<&str> {
         let typed = self.referer.as_deref()?;
         Some(typed.strip_suffix(";auto").unwrap_or(typed))
+    }
+
+    /// The most bytes a second, if there is a limit.
+    pub(super) fn rate(&self) -> Option<u64> {
+        self.limit_rate.filter(|rate| *rate > 0)
     }
 
     /// How long everything may take, if there is a limit.

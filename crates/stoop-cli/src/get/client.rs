@@ -5,25 +5,25 @@ use std::io::{ErrorKind as IoErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Retries, Versions};
+use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Versions};
 
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
 use super::record::Record;
 use super::request::user_agent;
+use super::retry;
 use super::story;
-use crate::request_options::{Family, Header, split_host};
+use crate::request_options::{Family, Header, ResolveRule, split_host};
 
 /// How long connecting may take, as curl has it.
 const CONNECT: Duration = Duration::from_secs(300);
 
+/// Field lines of a head; over HTTP/1 the parser's own limit comes first.
+const FIELDS_MAX: usize = 5_000;
+
 /// Redirects that are followed, as curl has it.
 const REDIRECTS_MAX: u16 = 50;
-
-/// How long to wait before a second attempt, and at most.
-const RETRY_MIN: Duration = Duration::from_secs(1);
-const RETRY_MAX: Duration = Duration::from_secs(600);
 
 /// The client for these options, whose requests are noted.
 ///
@@ -32,7 +32,7 @@ const RETRY_MAX: Duration = Duration::from_secs(600);
 pub(super) fn client(
     args: &GetArgs,
     headers: &[Header],
-    jar: Option<&CookieJar>,
+    (jar, netrc): (Option<&CookieJar>, &Netrc),
     record: &Record,
 ) -> Result<Client, GetFailure> {
     let (record, is_told) = (record.clone(), args.verbose);
@@ -44,10 +44,10 @@ pub(super) fn client(
         .allow_private(true)
         .redirects(redirects(args))
         .observe(move |_, event| {
-            if is_told {
-                story::tell(record.elapsed(), event);
-            }
             record.note(event);
+            if is_told {
+                story::tell(record.elapsed(), event, record.content());
+            }
         });
     // Requests have theirs: this is what proxies are asked for tunnels with.
     if let Some(agent) = user_agent(args).filter(|_| !Header::removes(headers, "user-agent")) {
@@ -58,16 +58,11 @@ pub(super) fn client(
         (false, true) => Versions::Http2,
         (false, false) => Versions::All,
     });
-    if let Some(total) = args.total() {
-        builder = builder.timeout(total);
-    }
-    if let Some(retries) = args.retry.filter(|retries| *retries > 0) {
-        let delays = args.retry_delay.filter(|delay| !delay.is_zero());
-        let (min, max) = delays.map_or((RETRY_MIN, RETRY_MAX), |delay| (delay, delay));
-        let policy = Retries::up_to(retries).delay(min, max);
-        builder = builder
-            .retries(policy.budget_percent(100 * u64::from(retries)).retry_after_max(RETRY_MAX));
-    }
+    builder = match (retry::retries(args), args.total()) {
+        (Some(retries), _) => builder.retries(retries),
+        (None, Some(total)) => builder.timeout(total),
+        (None, None) => builder,
+    };
     builder = Family::new(args.ipv4, args.ipv6).apply(builder);
     if let Some(address) = args.interface {
         builder = builder.local_address(address);
@@ -75,17 +70,16 @@ pub(super) fn client(
     if let Some(path) = &args.unix_socket {
         builder = builder.unix_socket(path);
     }
-    if args.netrc || args.netrc_file.is_some() {
-        builder = builder.netrc(netrc(args.netrc_file.as_deref())?);
+    // By the Digest scheme the request has its own.
+    if !args.digest {
+        builder = builder.netrc(netrc.clone());
     }
     if let Some(jar) = jar {
         builder = builder.cookies(jar.clone());
     }
     let usage = |why: String| GetFailure::new(exit::BAD_USE, why);
     builder = builder.proxies(args.proxy.proxies()?);
-    for rule in &args.resolve {
-        builder = rule.apply(builder);
-    }
+    builder = ResolveRule::apply_all(&args.resolve, builder);
     for rule in &args.connect_to {
         builder = connect_to(builder, rule).ok_or_else(|| {
             usage(format!("--connect-to {rule:?} is not HOST1:PORT1:HOST2:PORT2"))
@@ -102,9 +96,12 @@ pub(super) fn client(
     builder.build().map_err(|error| usage(error.to_string()))
 }
 
-/// curl has no limits but those that are named, and neither has this.
+/// curl has no limits of time but those that are named, and neither has this. What a server may send without end is
+/// bounded by far more than servers send.
 fn limits() -> ClientLimits {
     let mut limits = ClientLimits::default();
+    limits.wire.interim_max = 10_000;
+    limits.wire.fields_max = FIELDS_MAX;
     limits.time.dns = None;
     limits.time.connect = None;
     limits.time.tls = None;
@@ -126,7 +123,15 @@ fn redirects(args: &GetArgs) -> Redirects {
 /// Bytes of a netrc file that are read.
 const NETRC_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
-fn netrc(path: Option<&Path>) -> Result<Netrc, GetFailure> {
+/// The netrc file that the options name, or none.
+///
+/// # Errors
+/// Those of reading it: one that is not there is empty.
+pub(super) fn netrc(args: &GetArgs) -> Result<Netrc, GetFailure> {
+    let path = args.netrc_file.as_deref();
+    if path.is_none() && !args.netrc {
+        return Ok(Netrc::default());
+    }
     let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".netrc");
     let path = path.map_or_else(home, Path::to_owned);
     let read = fs::File::open(&path).and_then(|file| {

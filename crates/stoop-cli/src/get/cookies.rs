@@ -1,7 +1,7 @@
 //! The cookies of a run: those of files, those that were typed, and those that servers set.
 
 use std::fs;
-use std::io::{BufReader, ErrorKind as IoErrorKind};
+use std::io::{self, ErrorKind as IoErrorKind, Read};
 use std::path::Path;
 
 use stoop::CookieJar;
@@ -10,6 +10,9 @@ use url::Url;
 use super::args::GetArgs;
 use super::failure::GetFailure;
 use super::output::write_file;
+
+/// Bytes of a file of cookies that are read.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Where cookies come from, and how those are sent that were typed.
 pub(super) struct Cookies {
@@ -38,8 +41,7 @@ impl Cookies {
         for path in files {
             match fs::File::open(path) {
                 Ok(file) => {
-                    let loaded = jar.load_netscape(BufReader::new(file));
-                    loaded.map_err(|error| GetFailure::read(path, &error))?;
+                    load(&jar, file, url).map_err(|error| GetFailure::read(path, &error))?;
                 }
                 Err(error) if error.kind() == IoErrorKind::NotFound => {}
                 Err(error) => return Err(GetFailure::read(path, &error)),
@@ -70,6 +72,23 @@ impl Cookies {
         });
         saved.map_err(|error| GetFailure::write(&error))
     }
+}
+
+/// Adds the cookies of a file: lines in Netscape's format, and of the URL those of a server's fields.
+fn load(jar: &CookieJar, file: fs::File, url: &str) -> io::Result<()> {
+    let mut content = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut content)?;
+    jar.load_netscape(&*content)?;
+    for line in content.split(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(line);
+        if let Some((name, cookie)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("set-cookie")
+        {
+            // One that a server could not set is none, as in a response.
+            let _ = jar.add(cookie.trim(), url);
+        }
+    }
+    Ok(())
 }
 
 /// Puts the cookies of a field into a jar, for all paths of that URL's host, and returns their lines in a file; or none

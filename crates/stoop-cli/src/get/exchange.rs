@@ -1,6 +1,7 @@
 //! A response, written to where it goes.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 
 use stoop::{Error, ErrorKind, Phase, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
@@ -11,7 +12,7 @@ use super::output::{Output, write_file};
 use super::pace::Pace;
 use super::record::Record;
 use super::write_out::Outcome;
-use super::{disposition, exit};
+use super::{coding, disposition, exit};
 
 /// A response, and where it goes.
 pub(super) struct Exchange<'a> {
@@ -19,7 +20,7 @@ pub(super) struct Exchange<'a> {
     record: Record,
     offset: u64,
     output: Output,
-    /// When everything has to be over, what `--limit-rate` waits for included.
+    /// When the last attempt has to be over, what `--limit-rate` waits for included.
     deadline: Option<Instant>,
     /// Headers were written to the file of `-D`.
     is_dumped: bool,
@@ -28,8 +29,7 @@ pub(super) struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     /// The exchange of a request that is sent now. `offset` is where its content goes on.
     pub(super) fn new(args: &'a GetArgs, record: Record, offset: u64, output: Output) -> Self {
-        let deadline = args.total().map(|limit| Instant::now() + limit);
-        Self { args, record, offset, output, deadline, is_dumped: false }
+        Self { args, record, offset, output, deadline: None, is_dumped: false }
     }
 
     /// What was noted.
@@ -51,7 +51,15 @@ impl<'a> Exchange<'a> {
     pub(super) fn failure(&self, error: Error) -> GetFailure {
         let is_refused = matches!(error.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused);
         let has_answered = self.record.notes().tunnel_status.is_some();
-        let failure = GetFailure::from(error);
+        let mut failure = GetFailure::from(error);
+        if let Some(path) =
+            self.args.unix_socket.as_ref().filter(|_| failure.code == exit::NO_CONNECTION)
+        {
+            // The address is the path, and the system says best what is wrong with it.
+            let why = UnixStream::connect(path).err();
+            let why = why.map_or_else(|| failure.message.clone(), |error| error.to_string());
+            failure.message = format!("the Unix socket {}: {why}", path.display());
+        }
         match is_refused && has_answered {
             true => GetFailure { code: exit::NO_TUNNEL, ..failure },
             false => failure,
@@ -63,6 +71,9 @@ impl<'a> Exchange<'a> {
         mut response: Response,
         outcome: &mut Outcome,
     ) -> Result<(), GetFailure> {
+        let begun = self.record.notes().attempt_begun;
+        self.deadline =
+            self.args.total().and_then(|limit| begun.checked_add(limit)).map(Instant::from_std);
         let status = response.status();
         outcome.final_url = response.url().map(str::to_owned);
         outcome.redirects = response.redirects();
@@ -87,10 +98,11 @@ impl<'a> Exchange<'a> {
             let message = format!("the server answered {status}");
             Err(GetFailure::new(exit::HTTP_ERROR, message))
         };
-        if is_failed && self.args.fail {
+        let is_unsatisfied = self.offset > 0 && status == StatusCode::RANGE_NOT_SATISFIABLE;
+        if is_failed && self.args.fail && !is_unsatisfied {
             return http_error();
         }
-        if self.offset > 0 && !self.is_resumed(&response)? {
+        if self.offset > 0 && !self.is_resumed(&mut response)? {
             return Ok(());
         }
         if status == StatusCode::NOT_MODIFIED {
@@ -100,6 +112,9 @@ impl<'a> Exchange<'a> {
         if self.args.head {
             // With -X, too, the head is all that is wanted.
             return if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) };
+        }
+        if self.args.compressed {
+            coding::decode(&mut response)?;
         }
         let received = self.copy(&mut response).await;
         outcome.received = match response.body_mut().wire_bytes() {
@@ -113,7 +128,7 @@ impl<'a> Exchange<'a> {
     /// Copies the content, and returns how many bytes there were, also where that failed.
     async fn copy(&mut self, response: &mut Response) -> Result<u64, (u64, GetFailure)> {
         let total = response.body_mut().len();
-        let max = self.args.output.max_filesize.unwrap_or(u64::MAX);
+        let max = self.args.output.max_filesize.filter(|max| *max > 0).unwrap_or(u64::MAX);
         let too_large = || {
             let message = format!("the content has more than {max} bytes");
             GetFailure::new(exit::TOO_LARGE, message)
@@ -124,7 +139,7 @@ impl<'a> Exchange<'a> {
         if !(self.args.silent || self.args.verbose || self.args.output.no_progress_meter) {
             self.output.show_progress(total);
         }
-        let mut pace = self.args.limit_rate.map(Pace::new);
+        let mut pace = self.args.rate().map(Pace::new);
         let mut received = 0;
         loop {
             match response.chunk().await {
@@ -181,8 +196,10 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    /// Whether content follows that goes on where the file ends. If not, the file has all of it.
-    fn is_resumed(&self, response: &Response) -> Result<bool, GetFailure> {
+    /// Whether content follows that goes on where the file ends. If not, the file has all of it: the server says so, or
+    /// that it has just as many bytes, or, without a word on how many it has, that there is nothing behind them.
+    fn is_resumed(&self, response: &mut Response) -> Result<bool, GetFailure> {
+        let length = response.body_mut().len();
         let range =
             response.field("content-range").map(String::from_utf8_lossy).unwrap_or_default();
         let range = range.strip_prefix("bytes ").unwrap_or_default();
@@ -190,7 +207,12 @@ impl<'a> Exchange<'a> {
             StatusCode::PARTIAL_CONTENT if range.starts_with(&format!("{}-", self.offset)) => {
                 Ok(true)
             }
-            StatusCode::RANGE_NOT_SATISFIABLE if range == format!("*/{}", self.offset) => Ok(false),
+            StatusCode::RANGE_NOT_SATISFIABLE
+                if range.is_empty() || range == format!("*/{}", self.offset) =>
+            {
+                Ok(false)
+            }
+            StatusCode::OK if length == Some(self.offset) => Ok(false),
             status => Err(GetFailure::new(
                 exit::NO_RESUME,
                 format!(
@@ -205,7 +227,16 @@ impl<'a> Exchange<'a> {
 /// Where a redirect leads that was not followed.
 fn redirect_url(response: &Response) -> String {
     let location = response.field("location").filter(|_| response.status().is_redirection());
-    let (Some(location), Some(base)) = (location, response.url()) else { return String::new() };
+    joined(response.url(), location)
+}
+
+/// Where the redirect leads that was one too many.
+pub(super) fn redirect_of(error: &Error) -> String {
+    joined(error.url(), error.location())
+}
+
+fn joined(base: Option<&str>, location: Option<&[u8]>) -> String {
+    let (Some(location), Some(base)) = (location, base) else { return String::new() };
     let base = url::Url::parse(base).ok();
     let joined = base.and_then(|base| base.join(&String::from_utf8_lossy(location)).ok());
     joined.map(String::from).unwrap_or_default()

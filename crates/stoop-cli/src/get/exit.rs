@@ -3,6 +3,8 @@
 use stoop::{Error, ErrorKind, Phase};
 
 pub(super) const BAD_USE: u8 = 2;
+pub(super) const NO_CONNECTION: u8 = 7;
+pub(super) const INCOMPLETE: u8 = 18;
 pub(super) const HTTP_ERROR: u8 = 22;
 pub(super) const WRITE_ERROR: u8 = 23;
 pub(super) const READ_ERROR: u8 = 26;
@@ -15,6 +17,7 @@ pub(super) const CERTIFICATE: u8 = 58;
 #[cfg(feature = "tls")]
 pub(super) const CA_FILE: u8 = 77;
 
+pub(super) const BAD_CODING: u8 = 61;
 pub(super) const TOO_LARGE: u8 = 63;
 
 /// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that it was not verified.
@@ -46,7 +49,7 @@ pub(super) fn code(error: &Error) -> u8 {
         | ErrorKind::ConnectUnreachable
         | ErrorKind::ConnectReset
         | ErrorKind::NoLocalPorts
-        | ErrorKind::TooManyFiles => 7,
+        | ErrorKind::TooManyFiles => NO_CONNECTION,
         ErrorKind::ConnectTimeout
         | ErrorKind::DnsTimeout
         | ErrorKind::TlsTimeout
@@ -69,8 +72,8 @@ pub(super) fn code(error: &Error) -> u8 {
             _ => 52,
         },
         ErrorKind::H1Parse => 56,
-        ErrorKind::BodyTooLarge => 63,
-        ErrorKind::Decode => 61,
+        ErrorKind::BodyTooLarge => TOO_LARGE,
+        ErrorKind::Decode => BAD_CODING,
         ErrorKind::HttpStatus => HTTP_ERROR,
         ErrorKind::RequestBody => READ_ERROR,
         ErrorKind::File => WRITE_ERROR,

@@ -22,6 +22,14 @@ impl GetFailure {
         Self::new(exit::READ_ERROR, format!("cannot read {what}: {error}"))
     }
 
+    /// Headers that cannot be read, or are none.
+    pub(super) fn headers(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::InvalidInput => Self::new(exit::BAD_USE, error.to_string()),
+            _ => Self::read("headers", error),
+        }
+    }
+
     pub(super) fn write(error: &io::Error) -> Self {
         Self::new(exit::WRITE_ERROR, format!("cannot write: {error}"))
     }

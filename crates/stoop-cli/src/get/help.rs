@@ -18,36 +18,43 @@ Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, wher
 not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs, where a
 client can set it.
 
-Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from a file.
-Variables:
+Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from
+a file. Variables:
   content_type errormsg exitcode filename_effective header_json http_code http_connect http_version json
   local_ip local_port method num_connects num_headers num_redirects num_retries onerror
-  proxy_ssl_verify_result redirect_url referer remote_ip remote_port response_code scheme size_download
-  size_header size_request size_upload speed_download speed_upload ssl_verify_result stderr stdout
+  proxy_ssl_verify_result redirect_url referer remote_ip remote_port response_code scheme
+  size_download size_header size_request size_upload speed_download speed_upload ssl_verify_result stderr stdout
   time_appconnect time_connect time_namelookup time_pretransfer time_redirect time_starttransfer
   time_total url url_effective urlnum
 
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the content
-of any other method; the ';auto' of -e is left out; --retry sends again only what can be sent twice without
-harm; a cookie file has no cookies for public suffixes, and cookies of -b stay with the URL's host; a part
-of -F has one file; --interface is an address; there is one URL, without patterns, whose blanks are encoded;
--H without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
-written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1, as
-nothing was verified.
+Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the
+content of any other method; the ';auto' of -e is left out; a cookie file has no cookies for public
+suffixes, and cookies of -b and of 'Set-Cookie:' lines stay with the URL's host; a part of -F has one
+file; --interface is an address; there is one URL, without patterns, whose blanks are encoded; -H
+without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
+written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1,
+as nothing was verified; size_upload has no framing of chunks.
+--retry sends again only what can be sent twice without harm, and nothing once content has come; a
+Retry-After above 600 s is not waited for. -C fails with 33 where the file is longer than the server's,
+and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of -d
+that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more than 512
+header lines are. SSL_CERT_FILE is read.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
   2    the command line is invalid
   3    the URL is invalid
-  5, 6, 7   the proxy's name, the name, or the address cannot be resolved or connected to
-  16, 92    HTTP/2 went wrong
+  5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to
+  16, 92       HTTP/2 went wrong
   18   the content was incomplete
   22   -f: the status was 400 or more
-  23, 26    output could not be written, a file not be read
+  23, 26       output could not be written, a file not be read
   28   -m or --connect-timeout, or a time limit of the system
   33   -C: the server does not resume
-  35   TLS could not be agreed on; 43: a header may not be sent; 58 and 77: certificates that were named; 60: the server's
+  35   TLS could not be agreed on
+  43   a header may not be sent
   47   more redirects than --max-redirs
   52, 55, 56   no response; sending or receiving failed, or the proxy made no tunnel
-  61   the content cannot be decoded; 63: it is larger than --max-filesize
+  58, 77, 60   certificates that were named, or the server's
+  61, 63       the content cannot be decoded, or is larger than --max-filesize
   97   the proxy refused";

@@ -3,9 +3,13 @@
 //! [`args`] are the options as typed; [`mod@client`] and [`mod@request`] make what they describe, [`record`] notes what
 //! happens, [`exchange`] and [`output`] write what comes, and [`mod@write_out`] what was asked for behind it.
 
+mod absent;
+mod advice;
 mod args;
 mod client;
+mod coding;
 mod cookies;
+mod credentials;
 mod disposition;
 mod exchange;
 mod exit;
@@ -21,17 +25,21 @@ mod password;
 mod proxy_args;
 mod record;
 mod request;
+mod retry;
 mod story;
+mod upload;
 mod values;
 mod write_out;
 
 use std::io::{self, Write};
 
+pub(crate) use self::absent::instead_of;
 pub(crate) use self::args::GetArgs;
 use self::cookies::Cookies;
 use self::exchange::Exchange;
 use self::failure::GetFailure;
 use self::output::Output;
+use self::pace::counted;
 use self::record::Record;
 use self::request::Target;
 use self::write_out::{Outcome, Written};
@@ -51,7 +59,9 @@ pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
     runtime.shutdown_background();
     let Err(failure) = ended else { return Ok(()) };
     if !args.silent || args.show_error {
-        stderr::message(format_args!("({}) {}", failure.code, failure.message));
+        let advice = advice::advice(failure.code, &args);
+        let advice = advice.map_or_else(String::new, |advice| format!("\n  {advice}"));
+        stderr::message(format_args!("({}) {}{advice}", failure.code, failure.message));
     }
     Err(CommandFailure::Exit(failure.code))
 }
@@ -68,10 +78,11 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     }
     let (record, cookies) = (Record::new(), Cookies::read(args, &url)?);
     let headers = Header::read_all(&args.header);
-    let headers = headers.map_err(|error| GetFailure::read("headers", &error))?;
-    let client = client::client(args, &headers, cookies.jar.as_ref(), &record)?;
-    let target = Target { url: &url, offset, cookies: cookies.field.as_deref() };
-    let request = request::request(args, &headers, &client, target).await?;
+    let headers = headers.map_err(|error| GetFailure::headers(&error))?;
+    let netrc = client::netrc(args)?;
+    let client = client::client(args, &headers, (cookies.jar.as_ref(), &netrc), &record)?;
+    let target = Target { url: &url, offset, cookies: cookies.field.as_deref(), netrc: &netrc };
+    let mut request = request::request(args, &headers, &client, target).await?;
     let mut outcome = Outcome {
         url: args.url.clone(),
         final_url: request.url().map(str::to_owned),
@@ -79,6 +90,10 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         ..Outcome::default()
     };
     record.will_send(request.method(), request.body().len());
+    if request.body().len().is_none() {
+        let body = std::mem::take(request.body_mut());
+        request = request.with_body(counted(body, record.counter()));
+    }
     let mut output = Output::new(path.as_deref(), offset > 0);
     if args.output.create_dirs {
         output = output.with_folders();
@@ -89,6 +104,7 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         Err(error) => {
             outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url);
             outcome.redirects = error.redirects();
+            outcome.redirect_url = exchange::redirect_of(&error);
             outcome.verify_result = exit::verify_result(&error);
             exchange.write_heads().and(Err(exchange.failure(error)))
         }

@@ -115,7 +115,8 @@ impl Output {
 
     /// Writes heads, which are text.
     pub(super) fn write_text(&mut self, text: &[u8]) -> io::Result<()> {
-        self.file()?.write_all(text)
+        let written = self.file()?.write_all(text);
+        written.map_err(|error| self.named(&error))
     }
 
     /// Writes content.
@@ -128,7 +129,8 @@ impl Output {
                  '-o -' to the terminal all the same",
             ));
         }
-        self.file()?.write_all(content)?;
+        let written = self.file()?.write_all(content);
+        written.map_err(|error| self.named(&error))?;
         self.written += content.len() as u64;
         if let Some(progress) = &self.progress {
             progress.inc(content.len() as u64);
@@ -150,6 +152,12 @@ impl Output {
         }
     }
 
+    /// An error with the name of where it was written to.
+    fn named(&self, error: &io::Error) -> io::Error {
+        let name = if self.path.is_none() { "standard output".to_owned() } else { self.name() };
+        io::Error::new(error.kind(), format!("{name}: {error}"))
+    }
+
     fn file(&mut self) -> io::Result<&mut File> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -157,7 +165,11 @@ impl Output {
                 None => streams::output()?,
                 Some(path) => {
                     if let Some(folder) = path.parent().filter(|_| self.makes_folders) {
-                        fs::create_dir_all(folder)?;
+                        let made = fs::create_dir_all(folder);
+                        made.map_err(|error| {
+                            let name = folder.display();
+                            io::Error::new(error.kind(), format!("{name}: {error}"))
+                        })?;
                     }
                     open(path, self.appends, self.is_new)?
                 }

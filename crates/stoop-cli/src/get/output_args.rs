@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::rate;
+use super::values::size;
 
 /// What is written, and where.
 #[derive(Args, Debug, Default)]
@@ -29,8 +29,8 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) create_dirs: bool,
 
-    /// Fail if the content has more bytes than this, as 100K or 2M
-    #[arg(long, value_name = "BYTES", value_parser = rate)]
+    /// Fail if the content has more bytes than this, as 100K or 2M; 0 is no limit
+    #[arg(long, value_name = "BYTES", value_parser = size)]
     pub(super) max_filesize: Option<u64>,
 
     /// Write the headers of responses before the content

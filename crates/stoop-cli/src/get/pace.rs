@@ -1,5 +1,7 @@
 //! `--limit-rate`: content at so many bytes a second, both ways.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use stoop::Body;
@@ -18,7 +20,16 @@ pub(super) fn without_length(body: Body) -> Body {
     passed_on(body, u64::MAX)
 }
 
-fn passed_on(mut body: Body, rate: u64) -> Body {
+/// The same content, whose bytes are counted as they are sent.
+pub(super) fn counted(body: Body, count: Arc<AtomicU64>) -> Body {
+    pass(body, u64::MAX, count)
+}
+
+fn passed_on(body: Body, rate: u64) -> Body {
+    pass(body, rate, Arc::default())
+}
+
+fn pass(mut body: Body, rate: u64, count: Arc<AtomicU64>) -> Body {
     let (sender, paced) = Body::channel(1);
     tokio::spawn(async move {
         let mut pace = Pace::new(rate);
@@ -28,6 +39,7 @@ fn passed_on(mut body: Body, rate: u64) -> Body {
                     while !piece.is_empty() {
                         let next = piece.split_to(piece.len().min(pace.step()));
                         pace.wait(next.len()).await;
+                        count.fetch_add(next.len() as u64, Relaxed);
                         if sender.send(next).await.is_err() {
                             return;
                         }

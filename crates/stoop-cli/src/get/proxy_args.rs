@@ -39,7 +39,7 @@ impl ProxyArgs {
         let credentials = self.proxy_user.as_deref().filter(|_| self.url.as_deref() != Some(""));
         let credentials = credentials.map(|typed| user_and_password("proxy", typed)).transpose()?;
         let headers = Header::read_all(&self.proxy_header);
-        let headers = headers.map_err(|error| GetFailure::read("headers for the proxy", &error))?;
+        let headers = headers.map_err(|error| GetFailure::headers(&error))?;
         let complete = |url: &str, mut proxy: Proxy| {
             // Those in the URL count.
             if let Some((user, password)) = credentials.as_ref().filter(|_| !url.contains('@')) {

@@ -2,19 +2,34 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stoop::{ClientEvent, Fields, Method, RequestHead, ResponseHead, Version};
 
+/// Bytes of heads that are kept until they are written; what a server sends beyond is left out.
+const HEADS_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// What was noted, by the observer of the client.
 #[derive(Clone, Debug)]
 pub(super) struct Record(Arc<Mutex<Notes>>);
+
+/// The content of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    /// So many bytes.
+    Bytes(u64),
+    /// Its length is not known: so many bytes were sent so far.
+    Unknown(u64),
+}
 
 /// When the steps of the last request were over, and what all of them came to.
 #[derive(Debug)]
 pub(super) struct Notes {
     pub(super) begun: Instant,
+    /// When the last attempt of `--retry` began.
+    pub(super) attempt_begun: Instant,
     /// How long redirects took.
     pub(super) redirecting: Duration,
     pub(super) resolved: Option<Instant>,
@@ -32,7 +47,9 @@ pub(super) struct Notes {
     /// The method of the last request.
     pub(super) method: Method,
     /// The content of the last request, as far as its length is known.
-    pub(super) content_bytes: u64,
+    content_bytes: u64,
+    /// How much was sent of content whose length was not known.
+    counted: Arc<AtomicU64>,
     pub(super) request_bytes: u64,
     /// What was to be sent.
     first: (Method, Option<u64>),
@@ -47,6 +64,7 @@ impl Record {
     pub(super) fn new() -> Self {
         Self(Arc::new(Mutex::new(Notes {
             begun: Instant::now(),
+            attempt_begun: Instant::now(),
             redirecting: Duration::ZERO,
             resolved: None,
             connected: None,
@@ -60,6 +78,7 @@ impl Record {
             tunnel_status: None,
             method: Method::GET,
             content_bytes: 0,
+            counted: Arc::default(),
             request_bytes: 0,
             first: (Method::GET, None),
             head_bytes: 0,
@@ -73,6 +92,22 @@ impl Record {
         let mut notes = self.notes();
         notes.method = method.clone();
         notes.first = (method.clone(), content);
+    }
+
+    /// What counts content whose length is not known.
+    pub(super) fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.notes().counted)
+    }
+
+    /// The content of the last request.
+    pub(super) fn content(&self) -> Content {
+        let notes = self.notes();
+        match &notes.first {
+            (method, None) if *method == notes.method => {
+                Content::Unknown(notes.counted.load(Relaxed))
+            }
+            _ => Content::Bytes(notes.content_bytes),
+        }
     }
 
     /// Notes an event.
@@ -113,7 +148,10 @@ impl Record {
                 (notes.resolved, notes.connected, notes.secured) = (None, None, None);
                 (notes.sending, notes.responded) = (None, None);
             }
-            ClientEvent::Retrying { .. } => notes.retries += 1,
+            ClientEvent::Retrying { wait, .. } => {
+                notes.retries += 1;
+                notes.attempt_begun = now + *wait;
+            }
             _ => {}
         }
     }
@@ -141,6 +179,11 @@ impl Record {
 }
 
 impl Notes {
+    /// How much content was sent.
+    pub(super) fn content_bytes(&self) -> u64 {
+        self.content_bytes + self.counted.load(Relaxed)
+    }
+
     /// Counts the content of a request, and the field with its length, which is not in its head yet. A redirect that
     /// changes the method drops it.
     fn content_sent(&mut self) {
@@ -161,7 +204,9 @@ impl Notes {
 
     fn text_came(&mut self, text: &[u8]) {
         self.head_bytes += text.len() as u64;
-        self.heads.extend_from_slice(text);
+        if self.heads.len() < HEADS_BYTES_MAX {
+            self.heads.extend_from_slice(text);
+        }
     }
 }
 

@@ -3,22 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use stoop::{Body, Client, Method, Request};
+use stoop::{Body, Client, Method, Netrc, Request};
 
 use super::args::GetArgs;
+use super::credentials::credentials;
 use super::exit;
 use super::failure::GetFailure;
 use super::pace::{paced, without_length};
-use super::password;
+use super::upload::upload;
+use super::values::parse_offset;
 use crate::data::percent_encoded;
 use crate::request_options::Header;
 use stoop_fetch::target::has_scheme;
 
 /// Content of more bytes than this is sent when the server asks for it, or after a second: curl's figure.
 const EXPECT_BYTES_MIN: u64 = 1024 * 1024;
-
-/// Bytes that standard input is read by.
-const PIECE_BYTES: usize = 64 * 1024;
 
 /// The URL, with a scheme, and with the data in its query if it belongs there.
 pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
@@ -54,6 +53,8 @@ pub(super) struct Target<'a> {
     pub(super) offset: u64,
     /// The field of cookies that are not the client's.
     pub(super) cookies: Option<&'a str>,
+    /// Where credentials are looked up.
+    pub(super) netrc: &'a Netrc,
 }
 
 /// The request for a target.
@@ -63,11 +64,16 @@ pub(super) async fn request(
     client: &Client,
     target: Target<'_>,
 ) -> Result<Request, GetFailure> {
-    let Target { url, offset, cookies } = target;
-    let mut builder = client.request(method(args)?, url);
+    let Target { url, offset, cookies, netrc } = target;
+    let method = method(args)?;
     // A header of that name takes their place.
+    let (url, found) = match Header::names(headers, "authorization") {
+        true => (url.to_owned(), None),
+        false => credentials(args, url, netrc)?,
+    };
+    let mut builder = client.request(method, &url);
     if !Header::names(headers, "authorization") {
-        builder = match (&args.oauth2_bearer, credentials(args)?) {
+        builder = match (&args.oauth2_bearer, found) {
             (Some(token), _) => builder.bearer_auth(token),
             (None, Some((user, password))) if args.digest => builder.digest_auth(user, password),
             (None, Some((user, password))) => builder.basic_auth(user, password),
@@ -95,22 +101,22 @@ pub(super) async fn request(
     })?;
     add(&mut request, headers, "cookie", || cookies.map(str::to_owned))?;
     add(&mut request, headers, "range", || match (&args.range, offset) {
+        // It is the file's range then.
+        _ if args.upload_file.is_some() => None,
         (Some(range), _) if range.contains('-') => Some(format!("bytes={range}")),
         (Some(from), _) => Some(format!("bytes={from}-")),
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
     let mut body = body(args, headers, &mut request).await?;
+    let is_long = body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN);
     if asks_for_chunks(headers) && !body.is_empty() {
         body = without_length(body);
     }
-    if !body.is_empty()
-        && body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN)
-        && is_surely_http1(args, url)
-    {
+    if !body.is_empty() && is_long && is_surely_http1(args, &url) {
         add(&mut request, headers, "expect", || Some("100-continue".to_owned()))?;
     }
-    let body = match args.limit_rate {
+    let body = match args.rate() {
         Some(rate) if !body.is_empty() => paced(body, rate),
         _ => body,
     };
@@ -181,12 +187,6 @@ fn method(args: &GetArgs) -> Result<Method, GetFailure> {
     })
 }
 
-/// The credentials of the options, unless a token takes their place.
-fn credentials(args: &GetArgs) -> Result<Option<(String, String)>, GetFailure> {
-    let typed = args.user.as_deref().filter(|_| args.oauth2_bearer.is_none());
-    typed.map(|typed| password::user_and_password("host", typed)).transpose()
-}
-
 fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
     args.data.content().map_err(|error| GetFailure::read("the data", &error))
 }
@@ -196,12 +196,10 @@ async fn body(
     headers: &[Header],
     request: &mut Request,
 ) -> Result<Body, GetFailure> {
-    if let Some(path) = &args.upload_file {
-        if path.as_os_str() == "-" {
-            return Ok(stdin());
-        }
-        let body = Body::file(path).await;
-        return body.map_err(|error| GetFailure::read(&path.display().to_string(), &error));
+    if args.upload_file.is_some() {
+        let (body, range) = upload(args).await?;
+        add(request, headers, "content-range", || range)?;
+        return Ok(body);
     }
     if !args.form.is_empty() {
         let form = args.form.form(args.silent).await?;
@@ -222,27 +220,6 @@ async fn body(
     Ok(content(args)?.into())
 }
 
-/// Standard input, as it comes.
-fn stdin() -> Body {
-    let (sender, body) = Body::channel(1);
-    tokio::task::spawn_blocking(move || {
-        let runtime = tokio::runtime::Handle::current();
-        let mut input = std::io::stdin().lock();
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            let sent = match std::io::Read::read(&mut input, &mut piece) {
-                Ok(0) => return drop(runtime.block_on(sender.finish())),
-                Ok(n) => runtime.block_on(sender.send(piece[..n].to_vec())),
-                Err(error) => return runtime.block_on(sender.fail(error)),
-            };
-            if sent.is_err() {
-                return;
-            }
-        }
-    });
-    body
-}
-
 /// Where content is to go on.
 ///
 /// # Errors
@@ -250,12 +227,12 @@ fn stdin() -> Body {
 pub(super) fn offset(args: &GetArgs, output: Option<&Path>) -> Result<u64, GetFailure> {
     match (args.continue_at.as_deref(), output) {
         (None, _) => Ok(0),
+        // It is where the upload goes on.
+        (Some(_), _) if args.upload_file.is_some() => Ok(0),
         (Some("-"), Some(path)) => Ok(fs::metadata(path).map_or(0, |file| file.len())),
         (Some("-"), None) => {
             Err(GetFailure::new(exit::BAD_USE, "-C - needs a file to go on with: -o or -O"))
         }
-        (Some(offset), _) => offset
-            .parse()
-            .map_err(|_| GetFailure::new(exit::BAD_USE, format!("-C {offset:?} is no offset"))),
+        (Some(offset), _) => parse_offset(offset),
     }
 }

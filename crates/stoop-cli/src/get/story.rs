@@ -4,12 +4,27 @@ use std::time::Duration;
 
 use stoop::{ClientEvent, Fields, RequestHead, without_password};
 
-use super::record::version;
+use super::record::{Content, version};
 use crate::stderr;
 
-/// Tells an event.
-pub(super) fn tell(after: Duration, event: &ClientEvent<'_>) {
-    let lines = lines(event);
+/// Tells an event. `content` is what the request has, as `sent` counted it.
+pub(super) fn tell(after: Duration, event: &ClientEvent<'_>, content: Content) {
+    let mut lines = lines(event);
+    match (event, content) {
+        (ClientEvent::Sending { is_http2, .. }, Content::Bytes(bytes)) if bytes > 0 => {
+            if !is_http2 {
+                lines.push(format!("> content-length: {bytes}"));
+            }
+            lines.push(format!("* and {bytes} bytes of content"));
+        }
+        (ClientEvent::Sending { is_http2: false, .. }, Content::Unknown(_)) => {
+            lines.push("> transfer-encoding: chunked".to_owned());
+        }
+        (ClientEvent::Responded { .. }, Content::Unknown(sent)) => {
+            lines.insert(0, format!("* {sent} bytes of content were sent"));
+        }
+        _ => {}
+    }
     let mut text = String::new();
     for (at, line) in lines.iter().enumerate() {
         // What belongs together has one time.
@@ -77,7 +92,7 @@ fn lines(event: &ClientEvent<'_>) -> Vec<String> {
             };
             vec![format!("* attempt {attempt} in {:.1} s: {why}", wait.as_secs_f64())]
         }
-        ClientEvent::Failed { .. } => vec!["* failed".to_owned()],
+        ClientEvent::Failed { error, .. } => vec![format!("* failed: {error}")],
         ClientEvent::Received { bytes, is_complete, .. } => vec![match is_complete {
             true => format!("* {bytes} bytes of content, complete"),
             false => format!("* {bytes} bytes of content, and no more"),

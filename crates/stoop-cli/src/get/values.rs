@@ -1,7 +1,10 @@
 //! The values of options as they are typed.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
+use super::exit;
+use super::failure::GetFailure;
 use crate::units;
 
 /// A limit of time, of which whole milliseconds count: with none of them it is zero.
@@ -12,17 +15,36 @@ pub(super) fn limit(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A rate in bytes a second: a number, with K, M or G, which are powers of 1,024.
+/// An address of this machine. The name of an interface is none.
+pub(super) fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "an interface is named by its address here, as 192.0.2.7".to_owned())
+}
+
+/// A rate in bytes a second, of which 0 is no limit.
 pub(super) fn rate(text: &str) -> Result<u64, String> {
-    let allowed = || "a rate is a number of bytes a second, as 500, 100K or 2M".to_owned();
-    let (digits, scale) = match text.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&text[..at], 1u64 << 10),
-        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
-        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+    bytes(text).ok_or_else(|| "a rate is a number of bytes a second, as 500, 100K or 2M".to_owned())
+}
+
+/// A size in bytes, of which 0 is no limit.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    bytes(text).ok_or_else(|| "a size is a number of bytes, as 500, 100K or 2M".to_owned())
+}
+
+/// A number of bytes, with B, or K, M or G, which are powers of 1,024.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, scale) = match text.char_indices().last()? {
+        (at, 'b' | 'B') => (&text[..at], 1),
+        (at, 'k' | 'K') => (&text[..at], 1u64 << 10),
+        (at, 'm' | 'M') => (&text[..at], 1 << 20),
+        (at, 'g' | 'G') => (&text[..at], 1 << 30),
         _ => (text, 1),
     };
-    let number: u64 = digits.parse().map_err(|_| allowed())?;
-    number.checked_mul(scale).filter(|rate| *rate > 0).ok_or_else(allowed)
+    digits.parse::<u64>().ok()?.checked_mul(scale)
+}
+
+/// An offset as it is typed.
+pub(super) fn parse_offset(text: &str) -> Result<u64, GetFailure> {
+    text.parse().map_err(|_| GetFailure::new(exit::BAD_USE, format!("-C {text:?} is no offset")))
 }
 
 #[cfg(test)]
@@ -42,7 +64,9 @@ mod tests {
     fn a_rate_has_units_of_1024() {
         assert_eq!(rate("500"), Ok(500));
         assert_eq!((rate("2k"), rate("1M"), rate("1G")), (Ok(2048), Ok(1 << 20), Ok(1 << 30)));
-        for bad in ["", "k", "0", "-1", "1.5M", "99999999999999G"] {
+        assert_eq!((rate("0"), rate("100B"), size("7b")), (Ok(0), Ok(100), Ok(7)));
+        assert!(size("x").is_err_and(|message| message.starts_with("a size is")));
+        for bad in ["", "k", "-1", "1.5M", "99999999999999G"] {
             assert!(rate(bad).is_err(), "{bad}");
         }
     }

@@ -210,7 +210,9 @@ impl Outgoing {
         if !redirect::is_redirect(head.status()) || policy.max == 0 {
             return Ok(false);
         }
-        let Some(location) = head.fields().first("location") else { return Ok(false) };
+        // An empty one leads nowhere, as browsers and curl have it.
+        let location = head.fields().first("location").filter(|location| !location.is_empty());
+        let Some(location) = location else { return Ok(false) };
         let method = redirect::method(head.status(), self.method());
         let drops_content = head.status() == StatusCode::SEE_OTHER || method != *self.method();
         if !(drops_content || self.is_replayable()) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use stoop_proto::Fields;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::request::Request;
 use crate::response::Response;
 
@@ -41,6 +41,8 @@ pub struct Retries {
     delay_min: Duration,
     delay_max: Duration,
     retry_after_max: Duration,
+    /// How long one attempt may take.
+    pub(super) attempt_max: Option<Duration>,
     /// What a request earns, in thousandths of a retry.
     pub(super) share: u64,
     decide: Option<Arc<DecideRetry>>,
@@ -138,6 +140,7 @@ impl Retries {
             delay_min: Duration::from_millis(100),
             delay_max: Duration::from_secs(10),
             retry_after_max: Duration::from_secs(60),
+            attempt_max: None,
             share: RETRY / 5,
             decide: None,
         }
@@ -154,6 +157,14 @@ impl Retries {
     /// outcome.
     pub const fn retry_after_max(mut self, max: Duration) -> Self {
         self.retry_after_max = max;
+        self
+    }
+
+    /// How long each attempt may take, its content included, within the deadline of the request, which holds for all of
+    /// them: no limit of its own. An attempt that takes longer before its response came is retried like one whose connection
+    /// broke, and without a further one it is [`ErrorKind::TotalTimeout`](crate::ErrorKind::TotalTimeout).
+    pub const fn attempt_timeout(mut self, max: Duration) -> Self {
+        self.attempt_max = Some(max);
         self
     }
 
@@ -197,6 +208,7 @@ impl fmt::Debug for Retries {
             .field("delay_min", &self.delay_min)
             .field("delay_max", &self.delay_max)
             .field("retry_after_max", &self.retry_after_max)
+            .field("attempt_max", &self.attempt_max)
             .field("share", &self.share)
             .field("is_decided", &self.decide.is_some())
             .finish()
@@ -248,7 +260,7 @@ impl Retries {
             (RetryAction::Retry, _) => true,
             (RetryAction::RetryAfter(wait), _) => return Some(wait),
             (RetryAction::Default, Ok(response)) => asked.is_safe() && may_pass(response.status()),
-            (RetryAction::Default, Err(error)) => asked.is_safe() && error.kind().may_pass(),
+            (RetryAction::Default, Err(error)) => asked.is_safe() && self.may_pass(error.kind()),
         };
         if !is_wanted {
             return None;
@@ -261,8 +273,12 @@ impl Retries {
         }
     }
 
-    /// Between half and all of the time for that attempt: clients that failed together do not come back
-    /// together.
+    /// Whether another attempt may succeed. Where the deadline of the request has passed, there is no time for one.
+    fn may_pass(&self, kind: ErrorKind) -> bool {
+        kind.may_pass() || kind == ErrorKind::TotalTimeout && self.attempt_max.is_some()
+    }
+
+    /// Between half and all of the time for that attempt: clients that failed together come back one by one.
     fn random_delay(&self, attempt: u32, random: u64) -> Duration {
         let full = self.delay_min.saturating_mul(2u32.saturating_pow(attempt)).min(self.delay_max);
         let part = (random >> 11) as f64 / (1u64 << 53) as f64;

@@ -3,11 +3,11 @@
 //! Not here: what a connection that was closed before its reuse, or a server that did nothing of a request, asks
 //! for is sent again by `client::send` at once, whatever the policy says.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stoop_io::now;
 use stoop_proto::ResponseHead;
-use tokio::time::Instant;
+use tokio::time::Instant as TimerInstant;
 
 use crate::client::observe::{ClientEvent, RequestObserver};
 use crate::client::retries::SentRequest;
@@ -32,6 +32,7 @@ pub(super) async fn send(
     loop {
         let again = if attempt < retries.max { request.try_clone() } else { None };
         let sent = SentRequest::new(&request, retries);
+        request = bounded(request, retries.attempt_max, deadline);
         let mut outcome = send::send_observed(shared, request, interim, observer.clone()).await;
         if attempt > 0 {
             outcome = match outcome {
@@ -54,12 +55,20 @@ pub(super) async fn send(
         });
         // Its content is not read: the connection is used again if there is little of it.
         drop(outcome);
-        tokio::time::sleep_until(Instant::from_std(at)).await;
+        tokio::time::sleep_until(TimerInstant::from_std(at)).await;
         request = match deadline {
             Some(deadline) => next.timeout(deadline.saturating_duration_since(now())),
             None => next,
         };
         attempt += 1;
+    }
+}
+
+/// A request that has until its deadline, and no longer than an attempt may take.
+fn bounded(request: Request, max: Option<Duration>, deadline: Option<Instant>) -> Request {
+    match (max, deadline.map(|deadline| deadline.saturating_duration_since(now()))) {
+        (Some(max), left) if left.is_none_or(|left| max < left) => request.timeout(max),
+        _ => request,
     }
 }
 

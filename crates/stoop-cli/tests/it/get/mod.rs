@@ -3,3 +3,7 @@
 mod alone;
 mod coming_from;
 mod curl;
+mod odd;
+mod retry;
+mod scripted;
+mod told;

@@ -115,6 +115,37 @@ async fn the_deadline_of_a_request_holds_for_all_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_attempt_that_takes_too_long_is_retried_within_the_deadline_of_the_request() {
+    let count = Arc::new(AtomicU32::new(0));
+    let counted = count.clone();
+    let slow = move |_: Request| {
+        let n = counted.fetch_add(1, SeqCst);
+        async move {
+            if n % 3 == 2 {
+                return Response::from_text("late");
+            }
+            std::future::pending().await
+        }
+    };
+    let second = Duration::from_secs(1);
+    let retries = Retries::up_to(2).delay(second, second).attempt_timeout(second);
+    let client = Client::builder().retries(retries).handler(slow).build().unwrap();
+    let begun = Instant::now();
+    let response = client.get(URL).await.unwrap();
+    assert_eq!((response.attempts(), count.load(SeqCst)), (3, 3));
+    let waited = begun.elapsed().as_millis();
+    assert!((3_000..=4_010).contains(&waited), "{waited} ms: two attempts, and what is waited");
+    // What may not be sent twice is not.
+    let outcome = client.post(URL).await.map_err(kind_and_phase);
+    assert_eq!(outcome.err(), Some((ErrorKind::TotalTimeout, Phase::Wait)));
+    // The deadline of the request is all that there is.
+    let begun = Instant::now();
+    let outcome = client.get(URL).timeout(second / 2).await.map_err(kind_and_phase);
+    assert_eq!(outcome.err(), Some((ErrorKind::TotalTimeout, Phase::Wait)));
+    assert!((500..510).contains(&begun.elapsed().as_millis()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn retries_add_a_share_to_the_load_and_no_more() {
     let (client, count) = failing(Retries::up_to(3).budget_percent(10), u32::MAX, 503, None);
     for _ in 0..200 {

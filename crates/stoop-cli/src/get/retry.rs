@@ -1,0 +1,70 @@
+//! `--retry` as curl has it: what is tried again, and when.
+
+use std::time::{Duration, Instant};
+
+use stoop::{ErrorKind, Response, Retries, RetryAction, RetryAttempt};
+
+use super::args::GetArgs;
+
+/// How long to wait before a second attempt, if the user does not say.
+const DELAY_MIN: Duration = Duration::from_secs(1);
+
+/// How long is waited at most, for a Retry-After too.
+const DELAY_MAX: Duration = Duration::from_secs(600);
+
+/// The policy of these options, if there is to be more than one attempt. The time of `-m` is each attempt's.
+pub(super) fn retries(args: &GetArgs) -> Option<Retries> {
+    let max = args.retry.filter(|retries| *retries > 0)?;
+    let fixed = args.retry_delay.filter(|delay| !delay.is_zero());
+    let limit = args.retry_max_time.filter(|limit| !limit.is_zero());
+    let begun = Instant::now();
+    let decide = move |attempt: &RetryAttempt<'_>| match delay(attempt, fixed) {
+        Some(delay) if limit.is_none_or(|limit| begun.elapsed() + delay < limit) => {
+            RetryAction::RetryAfter(delay)
+        }
+        _ => RetryAction::Stop,
+    };
+    let retries = Retries::up_to(max).budget_percent(100).decided_by(decide);
+    Some(match args.total() {
+        Some(total) => retries.attempt_timeout(total),
+        None => retries,
+    })
+}
+
+/// How long to wait before another attempt; none where there is to be none.
+fn delay(attempt: &RetryAttempt<'_>, fixed: Option<Duration>) -> Option<Duration> {
+    let may_pass = match attempt.outcome() {
+        Ok(response) => matches!(response.status().as_u16(), 408 | 429 | 500 | 502 | 503 | 504),
+        // A name that is not there may be there soon.
+        Err(error) => {
+            error.is_transient()
+                || matches!(error.kind(), ErrorKind::DnsNxdomain | ErrorKind::DnsOther)
+        }
+    };
+    if !may_pass || !attempt.is_safe() {
+        return None;
+    }
+    let own = fixed.unwrap_or_else(|| doubled(attempt.number()));
+    match attempt.outcome().ok().and_then(Response::retry_after) {
+        Some(wanted) if wanted > DELAY_MAX => None,
+        Some(wanted) => Some(wanted.max(own)),
+        None => Some(own),
+    }
+}
+
+/// The delay behind that attempt.
+fn doubled(attempt: u32) -> Duration {
+    let times = 2u32.saturating_pow(attempt.saturating_sub(1));
+    DELAY_MIN.saturating_mul(times).min(DELAY_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_delay_doubles_up_to_ten_minutes() {
+        let delays = [1, 2, 3, 10, 11, u32::MAX].map(|attempt| doubled(attempt).as_secs());
+        assert_eq!(delays, [1, 2, 4, 512, 600, 600]);
+    }
+}

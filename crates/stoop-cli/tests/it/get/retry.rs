@@ -1,0 +1,46 @@
+//! `--retry` beside curl: what is tried again, for how long each time, and when.
+
+use std::time::{Duration, Instant};
+
+use super::scripted::{HANG, Scripted, get, same};
+
+const LATER: &[u8] = b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n";
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// Runs the command, and returns how long it took, too.
+fn timed(options: &str, server: &Scripted) -> (Option<i32>, Duration, String) {
+    let begun = Instant::now();
+    let did = get(&options.replace("URL", &format!("http://{}", server.address)));
+    (did.code, begun.elapsed(), did.stderr)
+}
+
+#[test]
+fn each_attempt_has_the_time_of_max_time() {
+    same("--retry 2 --retry-delay 1 -m 0.5 URL/", &[HANG, OK]);
+    same("--retry 1 --retry-delay 1 -m 0.5 URL/", &[HANG]);
+}
+
+#[test]
+fn a_delay_is_exact_whether_it_was_named_or_not() {
+    for options in ["--retry 3 --retry-delay 1 URL/", "--retry 3 URL/"] {
+        let (code, took, stderr) = timed(options, &Scripted::start(&[LATER, OK]));
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(took >= Duration::from_secs(1), "{took:?}");
+    }
+}
+
+#[test]
+fn no_further_attempt_begins_after_its_time() {
+    let server = Scripted::start(&[LATER]);
+    let options = "-f --retry 9 --retry-delay 1 --retry-max-time 1.5 URL/";
+    let (code, took, stderr) = timed(options, &server);
+    assert_eq!((code, server.take().len()), (Some(22), 2), "{stderr}");
+    assert!(took < Duration::from_secs(3), "{took:?}");
+}
+
+#[test]
+fn a_name_that_is_not_there_may_be_there_later() {
+    let did = get("-v --retry 1 --retry-delay 0.1 http://no-such-host.invalid/");
+    assert_eq!(did.code, Some(6), "{}", did.stderr);
+    assert!(did.stderr.contains("* attempt 2 in 0.1 s"), "{}", did.stderr);
+}

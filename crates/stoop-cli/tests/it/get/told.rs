@@ -1,0 +1,79 @@
+//! What is told of a request that went wrong, and what to try then.
+
+use std::process::Command;
+
+use super::scripted::{Scripted, get};
+use crate::server::refusing;
+
+#[test]
+fn the_story_has_the_content_of_the_request_and_why_it_failed() {
+    let server = Scripted::start(&[b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"]);
+    let did = get(&format!("-v -d abc http://{}/", server.address));
+    for line in ["> content-length: 3", "* and 3 bytes of content"] {
+        assert!(did.stderr.contains(line), "{}", did.stderr);
+    }
+    let did = get(&format!("-v -d abc -H Transfer-Encoding:chunked http://{}/", server.address));
+    for line in ["> transfer-encoding: chunked", "* 3 bytes of content were sent"] {
+        assert!(did.stderr.contains(line), "{}", did.stderr);
+    }
+    let dead = refusing();
+    let did = get(&format!("-v http://{dead}/"));
+    let failed = did.stderr.lines().find(|line| line.contains("* failed: "));
+    assert!(failed.is_some_and(|line| line.contains(&dead.to_string())), "{}", did.stderr);
+}
+
+#[test]
+fn mistakes_say_what_is_wrong_and_what_to_use() {
+    for (options, code, words) in [
+        ("--unix-socket /no/such/socket http://a.test/", 7, "/no/such/socket: No such file"),
+        ("-H X-A http://a.test/", 2, "stoop: (2) -H \"X-A\" is not 'Name: value'"),
+        ("--interface lo http://a.test/", 2, "by its address"),
+        ("--socks5 h:1 http://a.test/", 2, "in its place: -x socks5://HOST:PORT"),
+        ("-K x http://a.test/", 2, "no files of settings"),
+    ] {
+        let did = get(options);
+        assert_eq!(did.code, Some(code), "{options}: {}", did.stderr);
+        assert!(did.stderr.contains(words), "{options}: {}", did.stderr);
+    }
+    let did = get("--version");
+    assert_eq!(did.code, Some(0), "{}", did.stderr);
+    let text = String::from_utf8(did.stdout).expect("text");
+    assert!(text.contains(env!("CARGO_PKG_VERSION")), "{text}");
+}
+
+#[test]
+fn an_error_ends_with_the_next_step() {
+    let answer: &[u8] = b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n";
+    let server = Scripted::start(&[answer]);
+    let did = get(&format!("-w %{{redirect_url}} -L --max-redirs 1 http://{}/", server.address));
+    assert!(did.stderr.contains("--max-redirs N"), "{}", did.stderr);
+    let url = format!("http://{}/x", server.address);
+    assert_eq!((did.code, String::from_utf8_lossy(&did.stdout)), (Some(47), url.into()));
+    let server = Scripted::start(&[b"HTTP/1.1 200 OK\r\n\r\n"]);
+    let did = get(&format!("https://{}/", server.address));
+    assert!(did.code == Some(35) && did.stderr.contains("http://"), "{}", did.stderr);
+}
+
+#[test]
+fn a_full_disk_is_named_and_text_cannot_turn_the_line() {
+    if std::path::Path::new("/dev/full").exists() {
+        let server = Scripted::start(&[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]);
+        let did = get(&format!("-o /dev/full http://{}/", server.address));
+        assert_eq!(did.code, Some(23), "{}", did.stderr);
+        assert!(did.stderr.contains("/dev/full: "), "{}", did.stderr);
+    }
+    let server =
+        Scripted::start(&["HTTP/1.1 200 a\u{202e}b\r\nContent-Length: 0\r\n\r\n".as_bytes()]);
+    let did = get(&format!("-v http://{}/", server.address));
+    assert!(!did.stderr.contains('\u{202e}') && did.stderr.contains("\\u{202e}"), "{}", did.stderr);
+}
+
+#[test]
+fn no_line_of_the_help_is_wider_than_its_page() {
+    let did = Command::new(env!("CARGO_BIN_EXE_stoop")).args(["get", "--help"]).output();
+    let text = String::from_utf8(did.expect("it runs").stdout).expect("text");
+    let behind = text.split("Examples:").nth(1).expect("what is behind the options");
+    for line in behind.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
