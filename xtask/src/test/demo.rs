@@ -6,6 +6,12 @@ use super::step::{Context, StepOutcome};
 use crate::command::Command;
 use std::time::{Duration, Instant};
 
+/// The name of the step.
+pub(crate) const STEP: &str = "demo";
+
+/// The program that `cargo run` starts: the only one of the default members.
+const PROGRAM: &[&str] = &["--release", "--bin", "stoop"];
+
 /// The limit that the README promises. It takes some 10 s, nearly all of it planned waiting.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -19,10 +25,14 @@ const SHOWN: &[(&str, &str)] = &[
     ("what to run next", "stoop fetch https://example.com/"),
 ];
 
+/// The command that builds what this step runs.
+pub(crate) fn build() -> Command {
+    Command::cargo("build").arg("--quiet").args(PROGRAM)
+}
+
 pub(crate) fn run(_: &Context) -> StepOutcome {
     let fail = |why| StepOutcome::Failed { why, repeat: "cargo run --release -- demo".to_owned() };
-    // The program that `cargo run` starts: the only one of the default members.
-    let program = match programs::build(&["--release", "--bin", "stoop"]) {
+    let program = match programs::build(PROGRAM) {
         Ok(program) => program,
         Err(failed) => return failed,
     };

@@ -20,7 +20,7 @@ pub(crate) mod tools;
 
 use skips::Skips;
 use std::env;
-use std::process::ExitCode;
+use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use step::{Context, StepOutcome, TestStep};
 use steps::STEPS;
@@ -92,10 +92,16 @@ struct StepRecord {
 
 fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -> Vec<StepRecord> {
     let mut records = Vec::new();
-    for step in steps {
+    let mut steps = steps.peekable();
+    while let Some(step) = steps.next() {
         println!("\n── {} ── {}", step.name, step.summary);
         let started = Instant::now();
+        let ahead = steps.peek().and_then(|next| build_ahead(next));
         let outcome = (step.run)(context);
+        if let Some(mut build) = ahead {
+            // Whether it succeeded is for the step that needs it, which builds again.
+            let _ = build.wait();
+        }
         let took = started.elapsed();
         let skipped_inside = context.skips.take();
         let outcome = deny_skips(context.ci, step.name, outcome, &skipped_inside);
@@ -103,6 +109,13 @@ fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -
         records.push(StepRecord { name: step.name, outcome, took, skipped_inside });
     }
     records
+}
+
+/// Begins to build what the next step runs, where that takes minutes: a link with optimization of the whole program,
+/// and fuzzing, the step before, each leave a core idle.
+fn build_ahead(next: &TestStep) -> Option<Child> {
+    let mut build = (next.name == demo::STEP).then(demo::build)?.build();
+    build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
 /// With `CI=true` a skip is a failure, also one inside a step that passed.
