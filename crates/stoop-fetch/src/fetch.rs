@@ -93,9 +93,10 @@ impl Fetch {
         self
     }
 
-    /// The memory that content may take where it is kept, over all workers, in bytes. By default 32 MiB. No job starts
-    /// while more than half is taken; where all is taken, the responses wait for each other, all but one, whose content
-    /// comes on top.
+    /// The memory that received content may take where it is kept, over all workers, in bytes. By default 32 MiB. No job
+    /// starts while more than half is taken; where all is taken, the responses wait for each other, all but one, whose
+    /// content comes on top. What formats make of content, such as an archive's record, is in memory besides until it is
+    /// written.
     pub fn content_memory(mut self, bytes: usize) -> Self {
         self.settings.content_memory = bytes;
         self
@@ -120,7 +121,9 @@ impl Fetch {
     }
 
     /// Writes only the records for which `keep` says so, and saves only their content. The others are counted in the
-    /// figures, and nothing more. It is called on the worker threads, and must not panic. By default all are written.
+    /// figures, and nothing more. It is called on the worker threads, before content is worked on: digests, the file that
+    /// content is saved in, and what is extracted from it are not there yet. It must not panic. By default all are
+    /// written.
     ///
     /// ```
     /// use stoop_fetch::{Fetch, summary::ResultCode};

@@ -139,6 +139,8 @@ async fn dispatch<F: RecordFormat>(worker: Rc<Worker<F>>) {
         }
         worker.start_slots();
         if worker.is_done() {
+            // Also those that were granted while nothing could be started.
+            worker.decline_permits();
             return;
         }
         let due = worker.schedule.borrow().due();

@@ -72,6 +72,16 @@ enum Digest {
 }
 
 impl ContentArgs {
+    /// Whether nothing is read of content.
+    pub(super) fn skips(&self) -> bool {
+        self.no_content
+    }
+
+    /// Whether digests are told.
+    pub(super) fn has_digests(&self) -> bool {
+        !self.digest.is_empty()
+    }
+
     /// The method and the headers of the requests, of those that were typed elsewhere and of these options.
     pub(super) fn request<'a>(
         &self,

@@ -26,7 +26,7 @@ pub(crate) struct FilterArgs {
     skip_code: Vec<CodePattern>,
 
     /// Only bodies of this length, as 1KiB-1MiB, 100- or -5000
-    #[arg(long, value_name = "MIN-MAX", value_parser = lengths)]
+    #[arg(long, value_name = "MIN-MAX", value_parser = lengths, conflicts_with_all = ["head", "no_content"])]
     match_length: Option<RangeInclusive<u64>>,
 
     /// Only these media types, as text/html or image/*; may be several, separated by commas
@@ -62,10 +62,10 @@ impl FilterArgs {
         let matches = |patterns: &[CodePattern]| patterns.iter().any(|it| it.matches(outcome.code));
         (self.match_code.is_empty() || matches(&self.match_code))
             && !matches(&self.skip_code)
-            && self
-                .match_length
-                .as_ref()
-                .is_none_or(|lengths| lengths.contains(&outcome.body_bytes))
+            && self.match_length.as_ref().is_none_or(|lengths| {
+                matches!(outcome.code, ResultCode::Status(_))
+                    && lengths.contains(&outcome.body_bytes)
+            })
             && (self.match_type.is_empty() || self.has_type(record))
             && self.match_text.as_ref().is_none_or(|pattern| {
                 outcome.capture.as_ref().is_some_and(|capture| pattern.is_match(&capture.content))
@@ -77,6 +77,7 @@ impl FilterArgs {
         let of = details.and_then(|details| details.content_type.as_deref()).unwrap_or_default();
         let of = of.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         self.match_type.iter().any(|wanted| match wanted.strip_suffix('*') {
+            Some("*/") => !of.is_empty(),
             Some(begin) => of.starts_with(begin),
             None => of == *wanted,
         })
@@ -97,9 +98,8 @@ impl CodePattern {
             let digits = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
             text.parse::<u16>().ok().filter(|_| digits)
         };
-        if let Some(class) = text.strip_suffix("xx").and_then(|class| class.parse::<u16>().ok())
-            && (1..=9).contains(&class)
-        {
+        if let Some(&[class @ b'1'..=b'9']) = text.strip_suffix("xx").map(str::as_bytes) {
+            let class = u16::from(class - b'0');
             return Ok(Self::Statuses(class * 100..=class * 100 + 99));
         }
         if let Some(one) = status(text) {
@@ -173,7 +173,7 @@ mod tests {
         let kind = CodePattern::read("dns_nxdomain").expect("a kind");
         assert!(kind.matches(ResultCode::Error("dns_nxdomain")));
         assert!(!kind.matches(ResultCode::Error("dns_timeout")));
-        for text in ["", "20", "2000", "0xx", "xx", "500-400", "+20", "dns"] {
+        for text in ["", "20", "2000", "0xx", "xx", "500-400", "+20", "+2xx", "dns"] {
             assert!(CodePattern::read(text).is_err(), "{text:?}");
         }
     }

@@ -154,7 +154,7 @@ impl FetchPlan {
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
-        check_output(format, &output, is_terminal, &args.output)?;
+        check_output(format, &output, is_terminal, &args.output, &args.content)?;
         args.content.check(format)?;
         let user_agent = user_agent.unwrap_or(default_agent);
         let jobs = args.input.jobs(args.politeness.group())?;
@@ -250,6 +250,7 @@ fn check_output(
     output: &RecordOutput,
     is_terminal: bool,
     args: &OutputArgs,
+    content: &ContentArgs,
 ) -> Result<(), CommandFailure> {
     let is_folder = matches!(output, RecordOutput::Folder(_));
     let fault = match format {
@@ -258,6 +259,13 @@ fn check_output(
         }
         LineFormat::Pretty if is_folder => {
             "-f pretty is for people, and one file: use csv, jsonl, warc or tar"
+        }
+        LineFormat::Warc | LineFormat::Tar if content.skips() => {
+            "--no-content leaves out what -f warc and -f tar are for"
+        }
+        _ if args.csv_header && format != LineFormat::Csv => "--csv-header is for -f csv",
+        _ if content.has_digests() && matches!(format, LineFormat::Csv | LineFormat::Pretty) => {
+            "--digest needs --format jsonl: lines of csv and pretty have no place for it"
         }
         _ if args.revisits && format != LineFormat::Warc => {
             "--revisits is for archives: add -f warc"

@@ -213,6 +213,9 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
         ("-f csv --file-size 1MB", "--file-size is for files in a folder"),
         ("-f csv -o ./ --file-size 0", "must be at least 1"),
         ("-f csv --revisits", "--revisits is for archives"),
+        ("-f jsonl --csv-header", "--csv-header is for -f csv"),
+        ("-f csv --digest sha256", "--digest needs --format jsonl"),
+        ("-f warc --no-content", "--no-content leaves out"),
     ] {
         let ran = run(stoop(&format!("fetch {options}")), "");
         assert!(ran.code == Some(2) && ran.stderr.contains(text), "{}", ran.stderr);

@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
@@ -49,16 +49,18 @@ impl BodyBudget {
 
     /// Whether so much of it is taken that no job should start: more than half.
     pub(crate) fn is_short(&self) -> bool {
-        let is_short = self.pages.available_permits() < self.pages_max / 2;
-        if is_short {
-            self.is_short.store(true, Relaxed);
+        let is_short = || self.pages.available_permits() < self.pages_max / 2;
+        if !is_short() {
+            return false;
         }
-        is_short
+        self.is_short.store(true, SeqCst);
+        // What was given back before that was noted wakes no worker.
+        is_short()
     }
 
     /// Whether jobs may start again that were held back.
     pub(crate) fn take_relief(&self) -> bool {
-        self.is_short.load(Relaxed) && !self.is_short() && self.is_short.swap(false, Relaxed)
+        self.is_short.load(SeqCst) && !self.is_short() && self.is_short.swap(false, SeqCst)
     }
 
     /// Makes room for `bytes` more of a content, waiting for it until `deadline`.

@@ -81,7 +81,8 @@ impl Shards {
         Self { prefix: prefix.into(), ..self }
     }
 
-    /// The length that a file has at most, in bytes, unless a single record is longer. By default 1 GiB.
+    /// The length that a file has at most, in bytes, unless a single record is longer; what stands at its end comes on
+    /// top. By default 1 GiB. A file whose index has 16 MiB is not filled further.
     #[must_use]
     pub fn bytes_max(self, bytes_max: u64) -> Self {
         Self { bytes_max, ..self }
@@ -125,6 +126,8 @@ pub struct ShardRecords<F> {
 
 /// What a frame before each record says: its length, that of its entry in the index, and what came of the job.
 const FRAME_BYTES: usize = 13;
+/// The index of a file is sorted in memory. Before it takes more than this, the next file begins.
+const INDEX_BYTES_MAX: usize = 16 << 20;
 /// The frame of the end has this in place of what came of a job.
 const END: u8 = 3;
 
@@ -183,6 +186,7 @@ struct Shard {
     bytes: u64,
     counts: Counts,
     index: Vec<Vec<u8>>,
+    index_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -239,7 +243,9 @@ impl<F: ShardFormat> Write for ShardWriter<F> {
 impl<F: ShardFormat> ShardWriter<F> {
     fn push(&mut self, record: &[u8], entry: &[u8], result: u8) -> io::Result<()> {
         let is_full = self.current.as_ref().is_some_and(|shard| {
-            shard.counts.records > 0 && shard.bytes + record.len() as u64 > self.shards.bytes_max
+            shard.counts.records > 0
+                && (shard.bytes + record.len() as u64 > self.shards.bytes_max
+                    || shard.index_bytes > INDEX_BYTES_MAX)
         });
         if is_full {
             self.close()?;
@@ -248,7 +254,10 @@ impl<F: ShardFormat> ShardWriter<F> {
             self.current = Some(self.begin()?);
         }
         let shard = self.current.as_mut().expect("begun");
-        shard.index.extend(self.format.index_lines(entry, shard.bytes, &shard.name));
+        for line in self.format.index_lines(entry, shard.bytes, &shard.name) {
+            shard.index_bytes += line.len();
+            shard.index.push(line);
+        }
         shard.file.write_all(record)?;
         shard.bytes += record.len() as u64;
         shard.counts.records += 1;
@@ -257,15 +266,29 @@ impl<F: ShardFormat> ShardWriter<F> {
         Ok(())
     }
 
-    /// Begins the next file.
+    /// Begins the next file, whose number no other run has in this folder.
     fn begin(&mut self) -> io::Result<Shard> {
-        let name = format!("{}-{:05}.{}", self.shards.prefix, self.next, self.format.extension());
-        self.next += 1;
-        let path = self.path(&(name.clone() + ".partial"));
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file = BufWriter::new(file.map_err(|error| with_path(&error, &path))?);
-        let mut shard =
-            Shard { name, file, bytes: 0, counts: Counts::default(), index: Vec::new() };
+        let (name, file) = loop {
+            let name =
+                format!("{}-{:05}.{}", self.shards.prefix, self.next, self.format.extension());
+            self.next += 1;
+            let path = self.path(&(name.clone() + ".partial"));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                // A complete file has no partial one any more: it is looked for while this one is ours.
+                Ok(file) if !self.path(&name).try_exists()? => break (name, file),
+                Ok(_) => fs::remove_file(&path)?,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(with_path(&error, &path)),
+            }
+        };
+        let mut shard = Shard {
+            name,
+            file: BufWriter::new(file),
+            bytes: 0,
+            counts: Counts::default(),
+            index: Vec::new(),
+            index_bytes: 0,
+        };
         let mut begin = Vec::new();
         self.format.begin_shard(&shard.name, &mut begin);
         shard.file.write_all(&begin)?;

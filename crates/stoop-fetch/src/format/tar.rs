@@ -13,7 +13,7 @@ const BLOCK_BYTES: usize = 512;
 
 /// A tar of samples as [WebDataset](https://github.com/webdataset/webdataset) reads it: for each job `KEY.json`, the line
 /// that [`JsonLines`] writes, and before it the content of its response, if it has some, as `KEY.EXTENSION`. Keys are
-/// numbers of nine digits, in order of completion; they begin at 0 in each run.
+/// numbers of nine digits that begin at 0 in each run.
 ///
 /// The extension is that of the response's Content-Type, for those in common use; `bin` for others, and `data.json` for
 /// JSON, since `json` is the record's.

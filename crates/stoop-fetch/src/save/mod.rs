@@ -17,7 +17,8 @@ use crate::summary::ResultCode;
 ///
 /// A file is there with all its content or not at all, also if the process is killed. None that is there is ever
 /// overwritten: where one with other content has the name already, `~` and the first 16 digits of the content's
-/// BLAKE3 follow it. The record of a job says in `saved` which file is its own, relative to the folder.
+/// BLAKE3 follow it; a name that the system does not take is replaced by that of [`FileNames::Hash`] at the last. The
+/// record of a job says in `saved` which file is its own, relative to the folder.
 ///
 /// Content that is being written is in the folder `.partial`.
 ///
@@ -46,7 +47,7 @@ pub enum FileNames {
     #[default]
     Hash,
     /// By the job's identifier, as `ab/ID`, where `ab` begins the BLAKE3 of the identifier; by that of the URL where
-    /// there is none. All but letters, digits, `.`, `_` and `-` is percent-encoded, and a long one is cut.
+    /// there is none. Slashes, control characters and a leading dot are percent-encoded, and a long one is cut.
     Id,
     /// By the URL that the job asks for, as `HOST/PATH`, `HOST:PORT/PATH` and `HOST/PATH?QUERY`; `index.html` where
     /// the path ends with `/`.

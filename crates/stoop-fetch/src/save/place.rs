@@ -1,25 +1,31 @@
 //! Puts a file in its place: whole or not at all, and over no other.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::process;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
-use super::names::DISTINCT_DIGITS;
+use super::names::{DISTINCT_DIGITS, hash_name};
 
 /// The folder of files that are being written.
 const PARTIAL: &str = ".partial";
 
-/// Makes `folder`, and removes the half-written files of processes that are gone.
+/// How old a half-written file is that no process writes any more: content is written in moments.
+const ABANDONED_AGE: Duration = Duration::from_secs(3600);
+
+/// Makes `folder`, and removes the half-written files of processes that are gone, as their age tells: numbers of
+/// processes are not those of another container.
 pub(super) fn prepare(folder: &Path) -> io::Result<()> {
     let partial = folder.join(PARTIAL);
     let of = |error: io::Error| with_path(&error, &partial);
     fs::create_dir_all(&partial).map_err(of)?;
     for entry in fs::read_dir(&partial).map_err(of)?.flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| name.split('-').next()?.parse::<u32>().ok());
-        if process.is_some_and(|id| !Path::new("/proc").join(id.to_string()).exists()) {
+        let written = entry.metadata().and_then(|about| about.modified());
+        let age = written.ok().and_then(|written| written.elapsed().ok());
+        if age.is_some_and(|age| age > ABANDONED_AGE) {
             // Another process may have removed it.
             let _ = fs::remove_file(entry.path());
         }
@@ -47,11 +53,15 @@ pub(super) fn place(folder: &Path, name: &str, content: &[u8]) -> io::Result<Str
         if link(&partial, &folder.join(&beside), content)? {
             return Ok(beside);
         }
-        // A file has the name of a folder on the way.
+        // A file has the name of a folder on the way, or the name is too long for the system.
         let (top, file) = (name.split('/').next().unwrap_or(name), name.rsplit('/').next());
         let elsewhere = format!("{top}/~{}/{}", distinct(), file.unwrap_or(name));
-        match link(&partial, &folder.join(&elsewhere), content)? {
-            true => Ok(elsewhere),
+        if link(&partial, &folder.join(&elsewhere), content)? {
+            return Ok(elsewhere);
+        }
+        let by_content = hash_name(content);
+        match link(&partial, &folder.join(&by_content), content)? {
+            true => Ok(by_content),
             false => Err(io::Error::from(ErrorKind::AlreadyExists)),
         }
     })();
@@ -61,14 +71,18 @@ pub(super) fn place(folder: &Path, name: &str, content: &[u8]) -> io::Result<Str
 
 /// Writes a file that no other has the name of.
 fn write_partial(folder: &Path, content: &[u8]) -> io::Result<PathBuf> {
+    static KEYS: OnceLock<RandomState> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let name = format!("{}-{}", process::id(), NEXT.fetch_add(1, Relaxed));
-    let path = folder.join(PARTIAL).join(name);
-    let mut file = match File::create(&path) {
+    // Other processes with the same folder may have the same number, in containers of their own.
+    let number = NEXT.fetch_add(1, Relaxed);
+    let random = KEYS.get_or_init(RandomState::new).hash_one(number);
+    let path = folder.join(PARTIAL).join(format!("{random:016x}-{number}"));
+    let create = || OpenOptions::new().write(true).create_new(true).open(&path);
+    let mut file = match create() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             // Another process with the same folder came to its end.
             fs::create_dir_all(folder.join(PARTIAL))?;
-            File::create(&path)?
+            create()?
         }
         file => file?,
     };
@@ -108,18 +122,21 @@ fn linked_or_taken(
         Err(error)
             if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
         {
-            if path.exists() {
-                return Ok(has(path, content));
+            // The name is taken by a file of our own, which the content then replaces.
+            match OpenOptions::new().write(true).create_new(true).open(path) {
+                Ok(_) => fs::rename(partial, path).map(|()| true),
+                Err(error) if is_taken(&error) => Ok(has(path, content)),
+                Err(error) => Err(error),
             }
-            fs::rename(partial, path).map(|()| true)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Whether an error says that something else has the name, or that of a folder on the way.
+/// Whether an error says that something else has the name, or that of a folder on the way, or that it cannot be one.
 fn is_taken(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotADirectory)
+    use ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
+    matches!(error.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
 }
 
 /// Whether `path` is a file with this content.
@@ -142,7 +159,8 @@ mod tests {
 
     impl Folder {
         fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("stoop-place-{}-{name}", process::id()));
+            let process = std::process::id();
+            let path = std::env::temp_dir().join(format!("stoop-place-{process}-{name}"));
             prepare(&path).expect("a folder");
             Self(path)
         }
@@ -197,14 +215,31 @@ mod tests {
     }
 
     #[test]
-    fn files_of_processes_that_are_gone_are_removed() {
+    fn what_is_old_and_half_written_is_removed() {
         let folder = Folder::new("gone");
         let path = |name: &str| folder.0.join(PARTIAL).join(name);
-        // The largest process number of Linux is below 2^22.
-        fs::write(path("4194305-0"), b"half").expect("written");
-        fs::write(path(&format!("{}-9", process::id())), b"half").expect("written");
+        fs::write(path("old"), b"half").expect("written");
+        fs::write(path("new"), b"half").expect("written");
+        let then = std::time::SystemTime::now() - 2 * ABANDONED_AGE;
+        let old = OpenOptions::new().write(true).open(path("old")).expect("there");
+        old.set_modified(then).expect("settable");
         prepare(&folder.0).expect("there already");
-        assert!(!path("4194305-0").exists());
-        assert!(path(&format!("{}-9", process::id())).exists());
+        assert!(!path("old").exists());
+        assert!(path("new").exists());
+    }
+
+    #[test]
+    fn a_name_that_no_system_takes_is_replaced() {
+        let folder = Folder::new("long");
+        let name = format!("h/{}index.html", "a/".repeat(3000));
+        let placed = place(&folder.0, &name, b"deep").expect("placed");
+        assert!(placed.starts_with("h/~") && placed.ends_with("/index.html"), "{placed}");
+        assert_eq!(folder.content(&placed), b"deep");
+        fs::write(folder.0.join("host"), b"a file").expect("written");
+        let placed = place(&folder.0, "host/a/b", b"below").expect("placed");
+        assert_eq!(
+            (placed.as_str(), folder.content(&placed)),
+            (&*hash_name(b"below"), b"below".to_vec())
+        );
     }
 }

@@ -42,6 +42,8 @@ pub struct CsvJobs<R> {
     columns: Option<Columns>,
     /// The first row was no header that can be used.
     header_error: Option<io::Error>,
+    /// There are no columns, and so no jobs.
+    is_refused: bool,
 }
 
 /// What separates the fields of a row. Whichever it is, a field that has it or a line end is quoted, as RFC 4180 says.
@@ -65,6 +67,7 @@ impl<R: Read> CsvJobs<R> {
             wanted: WantedColumns::default(),
             columns: None,
             header_error: None,
+            is_refused: false,
         }
     }
 
@@ -112,18 +115,25 @@ impl<R: Read> CsvJobs<R> {
 
 impl<R: Read + Send> JobSource for CsvJobs<R> {
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
-        let Self { rows, wanted, columns, header_error } = self;
+        let Self { rows, wanted, columns, header_error, .. } = self;
         let mut each = |row: Row<'_>| hand_on(&row, wanted, columns, header_error, take);
         let more = rows.read(&mut each)?;
         if !more && wanted.has_header {
             // What is wrong with a header alone cannot be told once the reading is over. Its job has none.
             rows.finish_first(&mut each);
         }
-        self.header_error.take().map_or(Ok(more), Err)
+        self.header_error.take().map_or(Ok(more), |error| {
+            self.is_refused = true;
+            Err(error)
+        })
     }
 
     fn finish(&mut self, extent: Extent, take: &mut Take<'_>) {
-        let Self { rows, wanted, columns, header_error } = self;
+        // Without its columns none of the table is a job.
+        if self.is_refused {
+            return;
+        }
+        let Self { rows, wanted, columns, header_error, .. } = self;
         rows.finish(extent, &mut |row| hand_on(&row, wanted, columns, header_error, take));
     }
 

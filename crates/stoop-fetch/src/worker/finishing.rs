@@ -10,6 +10,7 @@ use tokio::task::spawn_blocking;
 use super::Worker;
 use crate::format::RecordFormat;
 use crate::record::Outcome;
+use crate::run_state::RunState;
 use crate::slots::Answered;
 
 /// Content up to this length is worked on where it was received: that takes some 100 µs, and another thread as much.
@@ -19,13 +20,10 @@ impl<F: RecordFormat> Worker<F> {
     /// Writes the record of slot `index`, after its content was saved and looked at, if it has any.
     pub(super) async fn finish(&self, index: usize, mut outcome: Outcome) {
         let Some(capture) = &outcome.capture else { return self.answer(index, &outcome) };
-        let (processing, is_long) =
-            (&self.run.settings.processing, capture.content.len() > INLINE_BYTES_MAX);
+        let is_long = capture.content.len() > INLINE_BYTES_MAX;
         // From here on the record is certain, so that an early end of the run waits for it.
         let Some(answered) = self.take_answer(index, &outcome) else { return };
-        if !self.run.settings.keeps(&answered.record(&self.run.settings, &outcome)) {
-            self.append(&[], &answered, &outcome);
-        } else if is_long || processing.is_blocking() {
+        if is_long || self.run.settings.processing.is_blocking() {
             self.finishing.set(self.finishing.get() + 1);
             self.finish_elsewhere(answered, outcome).await;
             self.finishing.set(self.finishing.get() - 1);
@@ -33,11 +31,12 @@ impl<F: RecordFormat> Worker<F> {
                 self.lane().wake_worker();
             }
             return;
-        } else {
-            let processed = processing.process(&answered.job, &mut outcome);
-            debug_assert!(processed.is_ok(), "only files fail, and those are not written here");
+        }
+        if process(&self.run, &answered, &mut outcome) {
             let record = answered.record(&self.run.settings, &outcome);
             self.append(self.format.borrow_mut().format(&record), &answered, &outcome);
+        } else {
+            self.append(&[], &answered, &outcome);
         }
         self.slots.borrow_mut().keep(index, answered);
         drop(outcome);
@@ -49,18 +48,10 @@ impl<F: RecordFormat> Worker<F> {
         let run = Arc::clone(&self.run);
         let mut format = self.format.borrow().format.clone();
         let work = move || {
-            let process =
-                AssertUnwindSafe(|| run.settings.processing.process(&answered.job, &mut outcome));
-            match catch_unwind(process) {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => run.save_failed(error),
-                Err(_) => {
-                    let text = "a panic while its content was worked on: a defect";
-                    outcome = Outcome::local_error("internal", Phase::Receive, text);
-                }
-            }
             let mut bytes = Vec::new();
-            format.format(&answered.record(&run.settings, &outcome), &mut bytes);
+            if process(&run, &answered, &mut outcome) {
+                format.format(&answered.record(&run.settings, &outcome), &mut bytes);
+            }
             // Its memory counts until the record is written, which has what is needed of it.
             if let Some(capture) = &mut outcome.capture {
                 capture.content = Bytes::new();
@@ -74,4 +65,21 @@ impl<F: RecordFormat> Worker<F> {
             self.run.relieve();
         }
     }
+}
+
+/// Works on the content of a job's response, if the filter has its record; says whether it has.
+fn process(run: &RunState, answered: &Answered, outcome: &mut Outcome) -> bool {
+    if !run.settings.keeps(&answered.record(&run.settings, outcome)) {
+        return false;
+    }
+    let process = AssertUnwindSafe(|| run.settings.processing.process(&answered.job, outcome));
+    match catch_unwind(process) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => run.save_failed(error),
+        Err(_) => {
+            let text = "a panic while its content was worked on: a defect";
+            *outcome = Outcome::local_error("internal", Phase::Receive, text);
+        }
+    }
+    true
 }

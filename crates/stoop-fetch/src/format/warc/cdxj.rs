@@ -51,17 +51,19 @@ impl IndexEntry {
 /// parameters in order, so that all that belongs together stands together.
 fn sort_key(url: &str) -> String {
     let Ok(url) = url::Url::parse(url) else { return url.to_lowercase() };
-    let host = url.host_str().unwrap_or_default();
-    let host = host.strip_prefix("www.").unwrap_or(host);
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     let mut key = match url.host() {
-        Some(url::Host::Domain(_)) => host.rsplit('.').collect::<Vec<_>>().join(","),
-        _ => host.to_owned(),
+        Some(url::Host::Ipv6(_)) => host.to_owned(),
+        _ => without_www(host).rsplit('.').collect::<Vec<_>>().join(","),
     };
     if let Some(port) = url.port() {
         key.push_str(&format!(":{port}"));
     }
     key.push(')');
-    key.push_str(url.path());
+    key.push_str(match url.path().trim_end_matches('/') {
+        "" => "/",
+        path => path,
+    });
     if let Some(query) = url.query().filter(|query| !query.is_empty()) {
         let mut parameters: Vec<_> = query.split('&').collect();
         parameters.sort_unstable();
@@ -70,6 +72,13 @@ fn sort_key(url: &str) -> String {
     }
     key.make_ascii_lowercase();
     key
+}
+
+/// A host without `www.`, or `www2.` and so on.
+fn without_www(host: &str) -> &str {
+    let rest =
+        host.strip_prefix("www").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    rest.and_then(|rest| rest.strip_prefix('.')).unwrap_or(host)
 }
 
 #[cfg(test)]
@@ -81,7 +90,14 @@ mod tests {
         let cases = [
             ("http://www.Example.com/", "com,example)/"),
             ("https://a.b.example.com:8443/A/b?z=1&a=2", "com,example,b,a:8443)/a/b?a=2&z=1"),
-            ("http://127.0.0.1:80/x", "127.0.0.1)/x"),
+            ("http://127.0.0.1:80/x", "1,0,0,127)/x"),
+            // As the doctests of the library `surt` have them.
+            ("http://archive.org/goo/", "org,archive)/goo"),
+            ("http://archive.org/goo/?", "org,archive)/goo"),
+            ("http://archive.org/goo/?b&a", "org,archive)/goo?a&b"),
+            ("http://archive.org/", "org,archive)/"),
+            ("http://www2.archive.org./a", "org,archive)/a"),
+            ("http://wwwexample.org/", "org,wwwexample)/"),
             ("http://[::1]:81/", "[::1]:81)/"),
         ];
         for (url, key) in cases {

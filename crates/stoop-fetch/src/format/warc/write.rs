@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sha1::{Digest, Sha1};
 use stoop::{Fields, Method, StatusCode};
 
+use crate::failures::masked_location;
+
 /// What stands between a record and the next.
 pub(super) const RECORD_END: &[u8] = b"\r\n\r\n";
 
@@ -123,7 +125,13 @@ pub(super) fn response_head(
     head
 }
 
+/// Appends a field, without the password of the URL that it may have.
 fn push_field(head: &mut Vec<u8>, name: &str, value: &[u8]) {
+    let has_url = ["location", "content-location", "referer"]
+        .iter()
+        .any(|known| name.eq_ignore_ascii_case(known));
+    let shown = has_url.then(|| masked_location(value));
+    let value = shown.as_ref().map_or(value, |shown| shown.as_bytes());
     head.extend_from_slice(name.as_bytes());
     head.extend_from_slice(b": ");
     head.extend_from_slice(value);
@@ -175,9 +183,9 @@ mod tests {
         let mut fields = Fields::new();
         fields.push("authorization", b"Basic c2VjcmV0").expect("a field");
         fields.push("accept", b"*/*").expect("a field");
+        fields.push("referer", b"http://u:secret@a/").expect("a field");
         let head = request_head(&Method::GET, "/a", "example.com", &fields);
-        let expected =
-            "GET /a HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\n\r\n";
+        let expected = "GET /a HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\nreferer: http://u:***@a/\r\n\r\n";
         assert_eq!(String::from_utf8(head).expect("text"), expected);
     }
 }

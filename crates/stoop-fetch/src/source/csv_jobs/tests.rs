@@ -205,3 +205,17 @@ fn a_broken_row_says_where_and_why_and_has_no_field_of_it() {
     let jobs = read(b"url,n\n\xc3,\xa4\n", |table| table.keep_columns(true));
     assert_eq!(faults(&jobs), ["row 2 of the input (line 2): column 1 is not UTF-8"]);
 }
+
+#[test]
+fn nothing_of_a_table_without_the_column_is_a_job() {
+    let table = "Report 2026\nurl,id\nhttp://a/,1\nhttp://b/,2\nhttp://c/";
+    let mut jobs = CsvJobs::new(table.as_bytes());
+    let mut taken = 0;
+    let mut take = |_: Job<'_>| {
+        taken += 1;
+        ControlFlow::Continue(())
+    };
+    assert!(jobs.read(&mut take).is_err());
+    jobs.finish(Extent::InputFailed, &mut take);
+    assert_eq!(taken, 0);
+}
