@@ -26,10 +26,10 @@ const REVISIT_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical
 /// Each record is a member of gzip of its own, so that a reader can begin at any; [`uncompressed`](Self::uncompressed)
 /// ones are plain. What the archive has is what was received after chunks and content codings were taken off; the
 /// fields that say otherwise are named `X-Archive-Orig-…`. `WARC-Protocol` has the version of HTTP, and the heads of
-/// HTTP/2 are written as those of HTTP/1.1. Content of requests and of redirects on the way is not kept
-/// (`WARC-Truncated: unspecified`), and no exchange is of a job that came to an error before its last response.
-/// `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are `***`; what
-/// responses set as cookies is kept.
+/// HTTP/2 are written as those of HTTP/1.1. Not kept are the content of requests, that of redirects on the way
+/// (`WARC-Truncated: unspecified`), and the exchanges of a job that came to an error before its last response.
+/// `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
+/// `***`; what responses set as cookies is kept.
 ///
 /// Written to a single file it is complete; [`Shards`](super::Shards) makes files of a length and their CDXJ index.
 ///
@@ -128,10 +128,6 @@ impl Warc {
             .maybe("WARC-IP-Address", exchange.remote_ip)
             .field("WARC-Concurrent-To", &response_id)
             .maybe("WARC-Protocol", protocol)
-            .maybe(
-                "WARC-Truncated",
-                sends_content(&exchange.request_fields).then_some("unspecified"),
-            )
             .block("application/http;msgtype=request", request.len());
         self.members.push(&[head.as_bytes(), &request, RECORD_END], into);
 
@@ -299,12 +295,6 @@ fn protocol(version: Version) -> Option<&'static str> {
         Version::HTTP_2 => Some("h2"),
         _ => None,
     }
-}
-
-/// Whether a request has content, which is not kept.
-fn sends_content(fields: &Fields) -> bool {
-    fields.contains("transfer-encoding")
-        || fields.first("content-length").is_some_and(|length| length != b"0")
 }
 
 /// Whether a response may have content that is not kept.

@@ -98,8 +98,8 @@ pub(super) fn request_head(method: &Method, target: &str, host: &str, fields: &F
     head
 }
 
-/// The head of a response as HTTP/1.1 would have it, before content of which the codings of `taken_off` were taken
-/// off and which has `length` bytes: the fields that say otherwise are renamed, as archives do.
+/// The head of a response as HTTP/1.1 would have it, before content of `length` bytes, if that is kept, whose codings
+/// were taken off if it `is_decoded`: the fields that say otherwise are renamed, as archives do.
 pub(super) fn response_head(
     status: u16,
     fields: &Fields,
