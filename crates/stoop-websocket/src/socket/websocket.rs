@@ -45,7 +45,8 @@ use crate::socket::split::{MessageReceiver, MessageSender, join, split};
 /// # Ok::<(), Error>(()) }).unwrap();
 /// ```
 pub struct WebSocket<S> {
-    driver: SocketDriver<S>,
+    // In a box, since a task holds one for each function that a socket was passed to.
+    driver: Box<SocketDriver<S>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
@@ -66,7 +67,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 
     fn new(io: S, machine: Machine, limits: Limits) -> Self {
-        Self { driver: SocketDriver::new(io, machine, limits) }
+        Self { driver: Box::new(SocketDriver::new(io, machine, limits)) }
     }
 
     /// The next message; `None` when both ends have closed the connection, and after an error.
@@ -241,7 +242,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// }
     /// ```
     pub fn split(self) -> (MessageSender<S>, MessageReceiver<S>) {
-        split(self.driver)
+        split(*self.driver)
     }
 
     /// Joins the two ends of a divided connection.
@@ -252,7 +253,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         sender: MessageSender<S>,
         receiver: MessageReceiver<S>,
     ) -> Result<Self, (MessageSender<S>, MessageReceiver<S>)> {
-        join(sender, receiver).map(|driver| Self { driver })
+        join(sender, receiver).map(|driver| Self { driver: Box::new(driver) })
     }
 
     /// As [`WebSocket::recv`].
