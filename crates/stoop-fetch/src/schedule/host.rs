@@ -41,8 +41,8 @@ pub(super) struct Host {
     suspensions: u32,
     /// Until when its jobs are not tried.
     suspended_until: Option<Instant>,
-    /// It is known what its robots.txt says, if that counts. Until then one job finds out.
-    is_known: bool,
+    /// Its robots.txt was read, or does not count. Until then one job at a time is started.
+    has_robots_rules: bool,
     /// What its robots.txt says.
     crawl_delay: Duration,
     /// When a job was sent last, if robots.txt counts.
@@ -66,7 +66,7 @@ impl Host {
             failures: 0,
             suspensions: 0,
             suspended_until: None,
-            is_known: politeness.robots.is_none(),
+            has_robots_rules: politeness.robots.is_none(),
             crawl_delay: Duration::ZERO,
             sent_at: None,
             failed_at: None,
@@ -85,7 +85,7 @@ impl Host {
             return Some(now);
         }
         // After a suspension one job tries whether it answers.
-        let has_one = self.suspended_until.is_some() || !self.is_known;
+        let has_one = self.suspended_until.is_some() || !self.has_robots_rules;
         let allowed = if has_one { 1.0 } else { self.allowed.floor() };
         ((self.in_flight as f64) < allowed).then_some(self.next_start)
     }
@@ -110,7 +110,7 @@ impl Host {
         is_sent: bool,
         now: Instant,
     ) {
-        self.is_known = true;
+        self.has_robots_rules = true;
         let crawl_delay = crawl_delay.unwrap_or_default().min(politeness.pause_max);
         self.crawl_delay = self.crawl_delay.max(crawl_delay);
         let delay = politeness.interval.max(self.crawl_delay);

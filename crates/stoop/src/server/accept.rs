@@ -112,13 +112,13 @@ impl<H: Handler> Acceptor<H> {
                     self.core.monitor.paused(PauseReason::ConnectionsMax);
                 }
                 match self.poll_waiting(cx) {
-                    Poll::Ready(()) => self.evictor.want(&self.shared.control, cx),
-                    Poll::Pending => self.evictor.rest(&self.shared.control),
+                    Poll::Ready(()) => self.evictor.request_place(&self.shared.control, cx),
+                    Poll::Pending => self.evictor.withdraw(&self.shared.control),
                 }
                 return Poll::Pending;
             };
             if std::mem::take(&mut self.is_full) {
-                self.evictor.rest(&self.shared.control);
+                self.evictor.withdraw(&self.shared.control);
             }
             let accepted = match self.poll_accept(cx) {
                 Poll::Ready(accepted) => accepted,

@@ -61,7 +61,7 @@ impl Control {
     /// Whether there is something that each connection is to look at before it goes on: the server stops, or it asks
     /// them whether they are idle.
     #[inline]
-    pub(crate) fn calls(&self) -> bool {
+    pub(crate) fn has_signal(&self) -> bool {
         self.lifecycle.load(Ordering::Acquire) != Lifecycle::Running as u8
     }
 
@@ -262,7 +262,7 @@ impl Registration {
 
     /// Tells since when the connection is idle, if it is, where the server asks. True if it is to close.
     pub(super) fn tell_idle(&self, since: Option<Instant>) -> bool {
-        self.number.is_some_and(|number| self.control.idlers.tell(number, since))
+        self.number.is_some_and(|number| self.control.idlers.report(number, since))
     }
 
     /// The connection is closed, and its task goes on.

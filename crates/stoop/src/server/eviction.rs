@@ -10,10 +10,10 @@ use stoop_io::{Timer, now};
 use super::control::Control;
 use super::idlers::{ASK_EVERY, EvictionStep, STEP};
 
-/// What an acceptor does about a place that it wants.
+/// Requests places for the connections that an acceptor cannot accept yet.
 pub(super) struct Evictor {
     timer: Timer,
-    /// When the next step is due, while it wants one.
+    /// When the next step is due, while a place is requested.
     next: Option<Instant>,
 }
 
@@ -23,9 +23,9 @@ impl Evictor {
     }
 
     /// A connection waits for a place: closes another, if one has been idle for long enough.
-    pub(super) fn want(&mut self, control: &Control, cx: &mut Context<'_>) {
+    pub(super) fn request_place(&mut self, control: &Control, cx: &mut Context<'_>) {
         match self.next {
-            None => control.idlers.list().wanting += 1,
+            None => control.idlers.list().waiting_acceptors += 1,
             Some(due) if self.timer.poll(cx, Some(due)).is_pending() => return,
             Some(_) => {}
         }
@@ -33,7 +33,7 @@ impl Evictor {
             let now = now();
             let mut list = control.idlers.list();
             let step = list.next_step(now);
-            // Under the lock, so that no other acceptor's word comes in between.
+            // Under the lock, so that no other acceptor changes it in between.
             control.ask_connections(list.is_asking());
             drop(list);
             self.next = Some(match step {
@@ -53,12 +53,12 @@ impl Evictor {
     }
 
     /// There is a place, or no connection waits for one.
-    pub(super) fn rest(&mut self, control: &Arc<Control>) {
+    pub(super) fn withdraw(&mut self, control: &Arc<Control>) {
         if self.next.take().is_none() {
             return;
         }
         let mut list = control.idlers.list();
-        list.rest();
+        list.withdraw();
         control.ask_connections(list.is_asking());
     }
 }

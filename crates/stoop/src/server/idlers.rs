@@ -1,7 +1,7 @@
-//! Which connections of a server are idle, and since when: what they have told where a place is wanted.
+//! Which connections of a server are idle, and since when: what they report when a place is needed.
 //!
 //! Nothing is kept of idle connections while there is room, so that requests cost nothing for it. At need all connections
-//! are woken, and those that are idle tell since when. What they told lasts for as many evictions as there were idle
+//! are woken, and those that are idle report since when. A report lasts for as many evictions as there were idle
 //! connections, because whatever became idle since is younger. The choice is made over all cores, which wait for the
 //! same places.
 
@@ -30,16 +30,16 @@ pub(super) struct Idlers(Mutex<IdleList>);
 
 #[derive(Default)]
 pub(super) struct IdleList {
-    /// Acceptors that want a place.
-    pub(super) wanting: usize,
+    /// How many acceptors have a connection waiting for a place.
+    pub(super) waiting_acceptors: usize,
     /// When the connections were asked last.
     asked: Option<Instant>,
-    /// What they tell is noted: they were asked, and no step followed yet.
-    is_noting: bool,
-    /// What they have told, by their numbers.
-    told: HashMap<NonZeroUsize, Instant>,
-    /// What they told before, the longest idle last.
-    order: Vec<(Instant, NonZeroUsize)>,
+    /// Connections were asked, and no step followed yet: what they report is kept.
+    is_collecting: bool,
+    /// Since when each connection that reported is idle, by its number.
+    reported: HashMap<NonZeroUsize, Instant>,
+    /// Those of an earlier report that may be closed, the longest idle last.
+    candidates: Vec<(Instant, NonZeroUsize)>,
     /// Those that are to close.
     chosen: Vec<NonZeroUsize>,
 }
@@ -49,7 +49,7 @@ pub(super) struct IdleList {
 pub(super) enum EvictionStep {
     /// That connection is to close.
     Close(NonZeroUsize),
-    /// All connections are to tell.
+    /// All connections are to report.
     Ask,
     /// None has been idle for long enough.
     Wait,
@@ -58,24 +58,25 @@ pub(super) enum EvictionStep {
 impl IdleList {
     pub(super) fn next_step(&mut self, now: Instant) -> EvictionStep {
         if self.asked.is_some_and(|asked| now >= asked + ANSWERS_LAST) {
-            self.order.clear();
+            self.candidates.clear();
         }
-        if self.order.is_empty() && std::mem::take(&mut self.is_noting) {
-            self.order = self.told.drain().map(|(number, since)| (since, number)).collect();
-            self.order.sort_unstable_by(|one, other| other.cmp(one));
+        if self.candidates.is_empty() && std::mem::take(&mut self.is_collecting) {
+            self.candidates =
+                self.reported.drain().map(|(number, since)| (since, number)).collect();
+            self.candidates.sort_unstable_by(|one, other| other.cmp(one));
         }
-        match self.order.last() {
+        match self.candidates.last() {
             Some((since, number)) if now.saturating_duration_since(*since) >= IDLE_MIN => {
                 let number = *number;
-                self.order.pop();
+                self.candidates.pop();
                 self.chosen.push(number);
                 EvictionStep::Close(number)
             }
             Some(_) => EvictionStep::Wait,
             None if self.asked.is_none_or(|asked| now >= asked + ASK_EVERY) => {
                 self.asked = Some(now);
-                self.is_noting = true;
-                self.told.clear();
+                self.is_collecting = true;
+                self.reported.clear();
                 self.chosen.clear();
                 EvictionStep::Ask
             }
@@ -83,22 +84,22 @@ impl IdleList {
         }
     }
 
-    /// Whether connections are to tell whether they are idle.
+    /// Whether connections are to report whether they are idle.
     pub(super) fn is_asking(&self) -> bool {
-        self.is_noting || !self.chosen.is_empty()
+        self.is_collecting || !self.chosen.is_empty()
     }
 
-    /// An acceptor wants a place no longer.
-    pub(super) fn rest(&mut self) {
-        self.wanting -= 1;
-        if self.wanting == 0 {
-            self.is_noting = false;
+    /// An acceptor needs a place no longer.
+    pub(super) fn withdraw(&mut self) {
+        self.waiting_acceptors -= 1;
+        if self.waiting_acceptors == 0 {
+            self.is_collecting = false;
             self.chosen.clear();
         }
     }
 
-    /// What a connection tells while places are wanted. True if it is to close.
-    fn tell(&mut self, number: NonZeroUsize, idle_since: Option<Instant>, now: Instant) -> bool {
+    /// A connection reports since when it is idle, if it is. Returns true if it is to close.
+    fn report(&mut self, number: NonZeroUsize, idle_since: Option<Instant>, now: Instant) -> bool {
         let is_chosen = self.chosen.iter().position(|chosen| *chosen == number);
         if let Some(index) = is_chosen {
             self.chosen.swap_remove(index);
@@ -106,12 +107,12 @@ impl IdleList {
         match idle_since {
             // A number may be another connection's by now.
             Some(since) if is_chosen.is_some() => now.saturating_duration_since(since) >= IDLE_MIN,
-            Some(since) if self.is_noting => {
-                self.told.insert(number, since);
+            Some(since) if self.is_collecting => {
+                self.reported.insert(number, since);
                 false
             }
             _ => {
-                self.told.remove(&number);
+                self.reported.remove(&number);
                 false
             }
         }
@@ -123,9 +124,9 @@ impl Idlers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a connection tells while places are wanted. True if it is to close.
-    pub(super) fn tell(&self, number: NonZeroUsize, idle_since: Option<Instant>) -> bool {
-        self.list().tell(number, idle_since, now())
+    /// A connection reports since when it is idle, if it is. Returns true if it is to close.
+    pub(super) fn report(&self, number: NonZeroUsize, idle_since: Option<Instant>) -> bool {
+        self.list().report(number, idle_since, now())
     }
 }
 
@@ -143,29 +144,29 @@ mod tests {
         let at = |millis| start + Duration::from_millis(millis);
         assert_eq!(list.next_step(at(0)), EvictionStep::Ask);
         for (n, since) in [(1, 20), (2, 10), (3, 30)] {
-            assert!(!list.tell(number(n), Some(at(since)), at(40)));
+            assert!(!list.report(number(n), Some(at(since)), at(40)));
         }
         // One that has got a request meanwhile is idle no more.
-        assert!(!list.tell(number(4), Some(at(0)), at(40)));
-        assert!(!list.tell(number(4), None, at(50)));
+        assert!(!list.report(number(4), Some(at(0)), at(40)));
+        assert!(!list.report(number(4), None, at(50)));
         assert_eq!(list.next_step(at(1_009)), EvictionStep::Wait);
         for (time, n) in [(1_010, 2), (1_020, 1)] {
             assert_eq!(list.next_step(at(time)), EvictionStep::Close(number(n)));
-            assert!(list.tell(number(n), Some(at(time - 1_000)), at(time)));
-            assert!(!list.tell(number(n), Some(at(time - 1_000)), at(time)), "told once");
+            assert!(list.report(number(n), Some(at(time - 1_000)), at(time)));
+            assert!(!list.report(number(n), Some(at(time - 1_000)), at(time)), "told once");
         }
         assert_eq!(list.next_step(at(1_029)), EvictionStep::Wait);
         assert_eq!(list.next_step(at(1_030)), EvictionStep::Close(number(3)));
         // It has got a request.
-        assert!(!list.tell(number(3), None, at(1_030)));
+        assert!(!list.report(number(3), None, at(1_030)));
     }
 
     #[test]
     fn old_answers_are_not_used() {
         let (mut list, start) = (IdleList::default(), Instant::now());
         assert_eq!(list.next_step(start), EvictionStep::Ask);
-        list.tell(number(1), Some(start), start);
-        list.tell(number(2), Some(start), start);
+        list.report(number(1), Some(start), start);
+        list.report(number(2), Some(start), start);
         assert_eq!(list.next_step(start + STEP), EvictionStep::Wait);
         assert!(!list.is_asking(), "connections that work are left alone");
         assert_eq!(list.next_step(start + IDLE_MIN), EvictionStep::Close(number(1)));

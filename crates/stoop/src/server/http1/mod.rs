@@ -104,7 +104,7 @@ impl<H: Handler> Http1Driver<H> {
 
     pub(in crate::server) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<End> {
         self.registration.take(cx.waker());
-        if self.core.control.calls()
+        if self.core.control.has_signal()
             && let Some(end) = self.attend()
         {
             return Poll::Ready(end);

@@ -154,7 +154,7 @@ impl<H: Handler> DriverRole for ServerRole<H> {
 
     fn begin_poll(driver: &mut ServerDriver<H>, cx: &mut Context<'_>) -> ControlFlow<()> {
         driver.role.registration.take(cx.waker());
-        if driver.role.core.control.calls() {
+        if driver.role.core.control.has_signal() {
             driver.attend()?;
         }
         if !driver.role.detached.is_empty() {
