@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::figures::Ended;
 use super::labels::{CLASSES, METHODS, REASONS};
+use super::server::ServerFigures;
 
 /// A request has come.
 pub(super) fn begin() {
@@ -33,5 +34,20 @@ pub(super) fn end(route: Arc<str>, ended: &Ended) {
     }
     if ended.has_left {
         metrics::counter!("stoop_web_clients_left_total").increment(1);
+    }
+}
+
+/// The figures of all servers, as they are now.
+pub(super) fn server(figures: &ServerFigures) {
+    for (family, samples) in figures.families() {
+        for (value, count) in samples {
+            let name = family.full_name();
+            let labels = family.label.map(|label| metrics::Label::new(label, value));
+            let labels = labels.into_iter().collect::<Vec<_>>();
+            match family.is_counter {
+                true => metrics::counter!(name, labels).absolute(count),
+                false => metrics::gauge!(name, labels).set(count as f64),
+            }
+        }
     }
 }

@@ -90,12 +90,32 @@ impl Sight {
     }
 
     /// Counts by the façade of the crate `metrics` too, for the recorder that the program installs: the same counters,
-    /// histograms and names, but for those of servers. Off by default, because it costs several allocations for each
-    /// request.
+    /// histograms and names. Off by default, because it costs several allocations for each request.
+    ///
+    /// The figures of [servers](Self::add_server) are given to the recorder when an exchange ends, once a second at most;
+    /// [`record_server_metrics`](Self::record_server_metrics) does it at any time.
     #[cfg(feature = "metrics")]
     pub fn metrics(self, are_told: bool) -> Self {
         self.0.is_told.store(are_told, std::sync::atomic::Ordering::Relaxed);
         self
+    }
+
+    /// Gives the façade of the crate `metrics` the figures of the [servers](Self::add_server) as they are now: for a timer of
+    /// a service that may have no requests for long, or for what has a recorder show its figures.
+    ///
+    /// ```
+    /// # async fn every_ten_seconds(sight: stoop_web::Sight) {
+    /// loop {
+    ///     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+    ///     sight.record_server_metrics();
+    /// }
+    /// # }
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn record_server_metrics(&self) {
+        if let Some(figures) = self.0.server() {
+            super::facade::server(&figures);
+        }
     }
 
     /// An endpoint, for [`get`](crate::get), that answers with all figures in Prometheus' text format, version 0.0.4; to
@@ -191,6 +211,7 @@ impl Counted {
             // The recorder runs without the lock.
             drop(core);
             super::facade::end(route, ended);
+            self.state.tell_servers();
         }
     }
 }

@@ -89,9 +89,8 @@ impl Exposition {
 
     fn of_server(&mut self, server: &ServerFigures) {
         for (family, samples) in server.families() {
-            let (kind, suffix) =
-                if family.is_counter { ("counter", "_total") } else { ("gauge", "") };
-            let name = format!("stoop_server_{}{suffix}", family.name);
+            let kind = if family.is_counter { "counter" } else { "gauge" };
+            let name = family.full_name();
             self.begin(&name, kind, family.help);
             for (value, count) in samples {
                 match family.label {

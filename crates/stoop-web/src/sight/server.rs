@@ -16,6 +16,13 @@ pub(super) struct ServerFamily {
     samples: Samples,
 }
 
+impl ServerFamily {
+    /// The name as Prometheus and recorders have it.
+    pub(super) fn full_name(&self) -> String {
+        format!("stoop_server_{}{}", self.name, if self.is_counter { "_total" } else { "" })
+    }
+}
+
 /// All of them.
 pub(super) const FAMILIES: &[ServerFamily] = &[
     gauge("open_connections", "Connections that are open.", &[("", |stats| stats.open as u64)]),

@@ -29,6 +29,9 @@ pub(super) struct SightState {
     /// Whether exchanges are counted by the `metrics` façade too.
     #[cfg(feature = "metrics")]
     pub(super) is_told: std::sync::atomic::AtomicBool,
+    /// The second, counted from `began`, from which on the façade is given the figures of the servers next.
+    #[cfg(feature = "metrics")]
+    servers_due: std::sync::atomic::AtomicU64,
 }
 
 /// What is shown beside the figures of the middleware.
@@ -36,6 +39,13 @@ pub(super) struct SightState {
 struct Joined {
     servers: Vec<StatsSource>,
     memory: Option<Measure>,
+}
+
+impl Joined {
+    /// The figures of all servers together, if there is any.
+    fn server(&self) -> Option<ServerFigures> {
+        self.servers.iter().map(|stats| ServerFigures::of(&stats())).reduce(ServerFigures::with)
+    }
 }
 
 impl SightState {
@@ -47,6 +57,24 @@ impl SightState {
             joined: Mutex::default(),
             #[cfg(feature = "metrics")]
             is_told: false.into(),
+            #[cfg(feature = "metrics")]
+            servers_due: 0.into(),
+        }
+    }
+
+    /// Gives the façade the figures of the servers, once a second at most.
+    #[cfg(feature = "metrics")]
+    pub(super) fn tell_servers(&self) {
+        use std::sync::atomic::Ordering::Relaxed;
+        let second = now().saturating_duration_since(self.began).as_secs();
+        let due = self.servers_due.load(Relaxed);
+        if second < due
+            || self.servers_due.compare_exchange(due, second + 1, Relaxed, Relaxed).is_err()
+        {
+            return;
+        }
+        if let Some(figures) = self.server() {
+            super::facade::server(&figures);
         }
     }
 
@@ -56,6 +84,14 @@ impl SightState {
 
     pub(super) fn measure_memory(&self, measure: Measure) {
         self.joined().memory = Some(measure);
+    }
+
+    /// The figures of all servers together, as they are now.
+    #[cfg(feature = "metrics")]
+    pub(super) fn server(&self) -> Option<ServerFigures> {
+        // The callers' functions run without the lock.
+        let joined = self.joined().clone();
+        joined.server()
     }
 
     fn joined(&self) -> MutexGuard<'_, Joined> {
@@ -109,7 +145,6 @@ impl Snapshot {
         let joined = state.joined().clone();
         let uptime = now().saturating_duration_since(state.began);
         let began = state.began_at.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let servers = joined.servers.iter().map(|stats| ServerFigures::of(&stats()));
         Self {
             uptime,
             began_unix: began.as_millis() as f64 / 1e3,
@@ -120,7 +155,7 @@ impl Snapshot {
             durations: Quantiles::default(),
             seconds: vec![SecondFigures::default(); MINUTE.min(uptime.as_secs()) as usize],
             slow: Vec::new(),
-            server: servers.reduce(ServerFigures::with),
+            server: joined.server(),
             memory_bytes: joined.memory.map(|measure| measure()),
         }
     }

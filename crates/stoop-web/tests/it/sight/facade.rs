@@ -24,13 +24,19 @@ impl Figure {
     fn add(&self, value: f64) {
         *self.0.0.lock().unwrap().entry(self.1.clone()).or_default() += value;
     }
+
+    fn set_to(&self, value: f64) {
+        self.0.0.lock().unwrap().insert(self.1.clone(), value);
+    }
 }
 
 impl CounterFn for Figure {
     fn increment(&self, value: u64) {
         self.add(value as f64);
     }
-    fn absolute(&self, _: u64) {}
+    fn absolute(&self, value: u64) {
+        self.set_to(value as f64);
+    }
 }
 
 impl GaugeFn for Figure {
@@ -40,7 +46,9 @@ impl GaugeFn for Figure {
     fn decrement(&self, value: f64) {
         self.add(-value);
     }
-    fn set(&self, _: f64) {}
+    fn set(&self, value: f64) {
+        self.set_to(value);
+    }
 }
 
 impl HistogramFn for Figure {
@@ -175,4 +183,35 @@ fn an_exchange_whose_beginning_was_told_is_told_to_its_end() {
 fn a_sight_that_is_not_asked_to_tells_nothing() {
     assert!(told(&Sight::new()).is_empty());
     assert!(told(&Sight::new().metrics(true).metrics(false)).is_empty());
+}
+
+#[test]
+fn the_figures_of_servers_are_told_with_exchanges_and_when_that_is_asked_for() {
+    let (figures, sight) = (Figures::default(), Sight::new().metrics(true));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let value = |name: &str| figures.0.lock().unwrap().get(name).copied();
+    metrics::with_local_recorder(&figures, || {
+        runtime.block_on(async {
+            let router = Router::new().route("/", get(|| "here"));
+            let (server, client) = super::serve(router, &sight, stoop::Versions::Http1);
+            sight.add_server(&server);
+            let ask = async |path: &str| {
+                let answer = client.get(format!("{}{path}", server.endpoint())).await.unwrap();
+                answer.text().await.unwrap();
+            };
+            ask("/").await;
+            super::within(all_ended(&sight)).await;
+            assert_eq!(value("stoop_server_accepted_total"), Some(1.0), "told with the exchange");
+            assert_eq!(value("stoop_server_open_connections"), Some(1.0));
+            ask("/none").await;
+            super::within(server.close()).await;
+            sight.record_server_metrics();
+        });
+    });
+    assert_eq!(value("stoop_server_open_connections"), Some(0.0));
+    for (status, count) in [("2xx", 1.0), ("3xx", 0.0), ("4xx", 1.0), ("5xx", 0.0)] {
+        let name = format!("stoop_server_responses_total status={status}");
+        assert_eq!(value(&name), Some(count), "{status}");
+    }
+    assert_eq!(value("stoop_server_timeouts_total limit=head"), Some(0.0));
 }
