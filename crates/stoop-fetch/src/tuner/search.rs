@@ -7,13 +7,13 @@ use super::window::Window;
 use crate::concurrency::Concurrency;
 
 /// A window in which answers are as many more, for twice the concurrency, has paid in the ramp.
-const RAMP_GAIN: f64 = 1.08;
+const RAMP_GAIN: f64 = 1.04;
 /// A probe upward pays with so many more answers, for half as much concurrency again.
-const UP_GAIN: f64 = 1.04;
+const UP_GAIN: f64 = 1.02;
 /// It pays in full with so many: then the ramp goes on.
 const FULL_GAIN: f64 = 1.3;
 /// A probe downward pays if so many are left of the best.
-const DOWN_LEFT: f64 = 0.97;
+const DOWN_LEFT: f64 = 0.985;
 const UP_FACTOR: f64 = 1.5;
 const DOWN_FACTOR: f64 = 0.7;
 /// A rate that is so many times what it was has changed by itself.
@@ -30,8 +30,8 @@ const LOSSY_FACTOR: f64 = 0.5;
 /// What was started before a change fails after it, for want of a descriptor.
 const BACK_OFF_EVERY: f64 = 0.25;
 const BACK_OFF_FACTOR: f64 = 0.95;
-/// How fast the best rate is forgotten, at each window.
-const FORGOTTEN: f64 = 0.02;
+/// How much of the best rate is forgotten with each probe upward that does not pay: it may have been luck.
+const FORGOTTEN: f64 = 0.01;
 /// A worker's event loop that is busy for this part of the time gets no more done.
 const BUSY: f64 = 0.85;
 
@@ -57,7 +57,7 @@ pub(crate) struct Tuner {
     base_latency: f64,
     /// What is returned to where a step does not pay.
     kept: Option<Level>,
-    /// The best rate of late, so that many small losses do not become a large one.
+    /// The best rate, as it would be by now: so that many small losses do not become a large one.
     best: f64,
     probe_gap: u32,
     until_probe: u32,
@@ -185,6 +185,9 @@ impl Tuner {
             Phase::Hold => self.held(kept, rate),
             Phase::Up | Phase::Down if !pays => {
                 self.probes_up = self.phase == Phase::Down;
+                if !self.probes_up {
+                    self.best = kept.rate.max(self.best * (1.0 - FORGOTTEN));
+                }
                 self.hold(kept, self.next_gap());
             }
             Phase::Up => {
@@ -211,8 +214,11 @@ impl Tuner {
                 return self.ramp();
             }
         }
-        self.keep(Level { rate: (rate + self.kept.map_or(rate, |kept| kept.rate)) / 2.0, ..now });
-        self.best = rate.max(self.best * (1.0 - FORGOTTEN));
+        let before = self.kept.map_or(rate, |kept| kept.rate);
+        let smooth = (rate + before) / 2.0;
+        // What changes the rate without a change of the concurrency would have changed the best one too.
+        self.best *= if before > 0.0 { smooth / before } else { 1.0 };
+        self.keep(Level { rate: smooth, ..now });
         self.until_probe = self.until_probe.saturating_sub(1);
         match self.until_probe {
             0 => self.probe(),

@@ -8,8 +8,10 @@ const SETTLED_AFTER_MIN: f64 = 0.05;
 const SECONDS_MIN: f64 = 0.25;
 /// A round is taken to last no longer, in seconds: jobs that never end would hold up everything.
 const ROUND_MAX: f64 = 5.0;
-/// As many answers tell rates apart that differ by some percent.
+/// As many answers tell rates apart that differ by some percent, if they come over so many seconds: a machine that does
+/// something else meanwhile does it for some tenths of one.
 const ANSWERS_ENOUGH: f64 = 1_000.0;
+const SECONDS_OF_ENOUGH: f64 = 0.75;
 /// A window of two rounds that is longer than this ends with fewer.
 const SECONDS_ENOUGH: f64 = 2.0;
 /// What differs by so many standard deviations differs.
@@ -86,7 +88,7 @@ impl Window {
         let rate = self.lasting_rate(limit);
         let deviation = rate / self.answered.max(1.0).sqrt();
         let is_clear = compared.is_some_and(|other| (rate - other).abs() > DEVIATIONS * deviation);
-        let is_enough = self.answered >= ANSWERS_ENOUGH
+        let is_enough = self.answered >= ANSWERS_ENOUGH && self.seconds >= SECONDS_OF_ENOUGH
             || self.seconds >= SECONDS_ENOUGH && self.has_rounds(2.0, limit);
         (self.has_rounds(1.0, limit) && (is_clear || is_enough)).then_some(rate)
     }
