@@ -206,6 +206,8 @@ where
 
 /// The answer to a request whose service failed.
 fn failure<B>(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Response<B> {
-    let ours = error.downcast_ref::<Error>();
-    Response::failure(ours.map_or(StatusCode::INTERNAL_SERVER_ERROR, Error::answer))
+    match error.downcast_ref::<Error>().map(Error::answer) {
+        Some(status) => Response::refusal(status, format!("{status}\n")),
+        None => Response::failure(StatusCode::INTERNAL_SERVER_ERROR, "the service failed"),
+    }
 }

@@ -36,7 +36,10 @@ impl Middleware<Shared> for ToHttps {
             Some(Some(port)) => HttpsRedirect::new().port(*port).handle(request, next),
             Some(None) => next.answer(request),
             // It listens since a moment ago.
-            None => Answer::Now(Response::from_status(StatusCode::SERVICE_UNAVAILABLE)),
+            None => {
+                let why = "503 Service Unavailable: the server has just started\n";
+                Answer::Now(Response::from_text(why).with_status(StatusCode::SERVICE_UNAVAILABLE))
+            }
         }
     }
 }

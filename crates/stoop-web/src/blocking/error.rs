@@ -36,7 +36,10 @@ impl IntoResponse for BlockingError {
     type Body = Body;
     fn into_response(self) -> Response {
         match self {
-            Self::Panicked => Response::from_status(StatusCode::INTERNAL_SERVER_ERROR),
+            Self::Panicked => {
+                let why = "500 Internal Server Error: the handler failed\n";
+                text(StatusCode::INTERNAL_SERVER_ERROR, why)
+            }
             Self::Full | Self::NoThread => {
                 let why = "503 Service Unavailable: too much is waiting\n";
                 let response = text(StatusCode::SERVICE_UNAVAILABLE, why);

@@ -10,6 +10,7 @@ use stoop::{Body, IntoResponse, Response, StatusCode};
 use subtle::ConstantTimeEq;
 
 use crate::extract::{FromHead, Head, Place, Problem, Rejection};
+use crate::respond::text::text;
 use crate::session::id::SessionId;
 use crate::session::store::SessionRecord;
 
@@ -213,6 +214,7 @@ impl std::error::Error for SessionError {}
 impl IntoResponse for SessionError {
     type Body = Body;
     fn into_response(self) -> Response {
-        Response::from_status(StatusCode::INTERNAL_SERVER_ERROR)
+        let why = "500 Internal Server Error: the session cannot be changed\n";
+        text(StatusCode::INTERNAL_SERVER_ERROR, why)
     }
 }

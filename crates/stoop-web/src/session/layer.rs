@@ -7,6 +7,7 @@ use stoop::{Answer, Body, BoxError, Request, Response, StatusCode};
 
 use crate::cookies::{Cookie, SameSite, received};
 use crate::layer::vary::add_vary;
+use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
 use crate::route::mode::Mode;
 use crate::session::handle::Session;
@@ -191,7 +192,8 @@ fn rules_shared_caches(value: &[u8]) -> bool {
 }
 
 fn failed(_: BoxError) -> Response {
-    Response::from_status(StatusCode::INTERNAL_SERVER_ERROR)
+    let why = "500 Internal Server Error: the session cannot be read or written\n";
+    text(StatusCode::INTERNAL_SERVER_ERROR, why)
 }
 
 impl<M: Mode> Middleware<M> for Sessions {

@@ -264,7 +264,8 @@ async fn a_store_that_fails_is_answered_500_and_its_text_stays_here() {
     for (method, target, cookie) in [("GET", "/", &*visitor), ("POST", "/visit", "")] {
         let response = send(&client, method, target, cookie).await;
         assert_eq!((response.status().as_u16(), field(&response, "set-cookie")), (500, ""));
-        assert_eq!(response.text().await.unwrap(), "");
+        let text = response.text().await.unwrap();
+        assert_eq!(text, "500 Internal Server Error: the session cannot be read or written\n");
     }
     assert_eq!(send(&client, "GET", "/", "").await.status(), 200, "it is not asked for a stranger");
 }

@@ -92,12 +92,12 @@ impl<B> Response<B> {
         }
     }
 
-    /// A response of ours, where the handler's cannot be sent.
-    pub(crate) fn failure(status: StatusCode) -> Self {
-        Self::with_payload(status, None, Payload::Full(Bytes::new()))
+    /// A response of ours where the handler has none that can be sent, for that reason.
+    pub(crate) fn failure(status: StatusCode, why: &str) -> Self {
+        Self::refusal(status, format!("{status}: {why}\n"))
     }
 
-    /// A response of ours with a text that says why the handler's cannot be sent.
+    /// A response of ours with a text that says why it is not the handler's.
     pub(crate) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Self {
         let content_type = Some("text/plain; charset=utf-8");
         Self::with_payload(status, content_type, Payload::Full(text.into()))
@@ -173,7 +173,7 @@ where
         }
         match this {
             Some(this) => this.into_other(),
-            None => Response::failure(StatusCode::INTERNAL_SERVER_ERROR),
+            None => Response::failure(StatusCode::INTERNAL_SERVER_ERROR, "its content was taken"),
         }
     }
 

@@ -47,7 +47,10 @@ pub(in crate::server) fn read_small_file<B: 'static>(
     match file.read_small() {
         Ok(None) => {}
         Ok(Some(bytes)) => response.payload = Payload::Full(bytes),
-        Err(_) => *response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR),
+        Err(_) => {
+            let why = "the file cannot be read";
+            *response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR, why);
+        }
     }
 }
 
@@ -63,8 +66,8 @@ pub(in crate::server) fn send_head<B: http_body::Body, T>(
     // The caller's code: a body may panic when it is asked for its size.
     let sized = catch_unwind(AssertUnwindSafe(|| response.size()));
     let mut size = sized.unwrap_or_else(|_| {
-        *response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR);
-        BodySize::Exact(0)
+        *response = Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED);
+        response.size()
     });
     loop {
         let parts = ResponseParts { date: Some(&date), close, ..parts(response) };
@@ -72,22 +75,24 @@ pub(in crate::server) fn send_head<B: http_body::Body, T>(
             Ok(sent) => return Some(sent),
             Err(misuse) => misuse,
         };
-        *response = Response::failure(status_instead(misuse)?);
-        size = BodySize::Exact(0);
+        *response = failure_instead(misuse)?;
+        size = response.size();
     }
 }
 
-/// The status of the failure that is sent instead of a response with that misuse. None if no response can
-/// be sent.
-fn status_instead(misuse: Misuse) -> Option<StatusCode> {
-    match misuse {
-        // A 2xx to CONNECT that is no tunnel: RFC 9110 §9.3.6.
-        Misuse::Tunnel => Some(StatusCode::NOT_IMPLEMENTED),
-        Misuse::Status | Misuse::FieldValue | Misuse::ContentLength => {
-            Some(StatusCode::INTERNAL_SERVER_ERROR)
+/// What is sent instead of a response with that misuse. None if no response can be sent.
+fn failure_instead<B>(misuse: Misuse) -> Option<Response<B>> {
+    let (status, why) = match misuse {
+        // A 2xx to CONNECT that is no tunnel.
+        Misuse::Tunnel => {
+            (StatusCode::NOT_IMPLEMENTED, "no tunnel is opened here (RFC 9110 §9.3.6)")
         }
-        _ => None,
-    }
+        Misuse::Status | Misuse::FieldValue | Misuse::ContentLength => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "the handler's response is malformed")
+        }
+        _ => return None,
+    };
+    Some(Response::failure(status, why))
 }
 
 /// The limit that has passed where reading content fails by that error.
@@ -97,6 +102,14 @@ pub(in crate::server) fn content_timeout(kind: ErrorKind) -> ServerTimeout {
         _ => ServerTimeout::BodyIdle,
     }
 }
+
+/// Why a 503 is sent in place of a handler's response.
+pub(in crate::server) const LATE_HANDLER: &str =
+    "the handler did not answer in time (RFC 9110 §15.6.4)";
+
+/// Why a 501 is sent in place of a response that switches protocols.
+pub(in crate::server) const NOT_SWITCHED: &str =
+    "the request did not ask for the protocol that the handler switches to (RFC 9110 §7.8)";
 
 /// Why a 408 is sent.
 pub(in crate::server) const LATE_REQUEST: &str =

@@ -115,7 +115,7 @@ impl LagMeter {
 /// The answer to a request that is shed.
 pub(super) fn overloaded<B>() -> Response<B> {
     let response = Response::refusal(StatusCode::SERVICE_UNAVAILABLE, TEXT);
-    let failure = |_| Response::failure(StatusCode::SERVICE_UNAVAILABLE);
+    let failure = |_| Response::refusal(StatusCode::SERVICE_UNAVAILABLE, TEXT);
     response.with_field("retry-after", RETRY_AFTER_SECONDS).unwrap_or_else(failure)
 }
 

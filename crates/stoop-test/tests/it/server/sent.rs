@@ -254,9 +254,10 @@ async fn a_response_whose_content_fails_is_cut_short() {
     }
 }
 
-/// The client gets an empty 500, and that is what is told.
+/// The client gets a 500 of the server's, and that is what is told.
 #[tokio::test(start_paused = true)]
 async fn a_failure_that_is_sent_in_place_of_a_response_is_what_is_told() {
+    const MALFORMED: &str = "500 Internal Server Error: the handler's response is malformed\n";
     let wrong = |told: UnboundedSender<_>| {
         move |request: Request| {
             let response = Response::from_text("hello").with_field("content-length", "6").unwrap();
@@ -266,14 +267,15 @@ async fn a_failure_that_is_sent_in_place_of_a_response_is_what_is_told() {
     let (told, mut tell) = unbounded_channel();
     let mut peer = connect(wrong(told.clone()));
     peer.send(GET).await;
-    assert_eq!(peer.response().await.unwrap().status, 500);
+    let response = peer.response().await.unwrap();
+    assert_eq!((response.status, response.text()), (500, MALFORMED));
     let mut client = client(connect(wrong(told))).await;
     let key = client.get("/").await;
     assert_eq!(client.response(key).await.status, 500);
     for _ in 0..2 {
         let sent = next(&mut tell).await;
         assert_eq!(sent.status(), Some(StatusCode::INTERNAL_SERVER_ERROR));
-        assert_eq!((sent.content_bytes(), sent.cut_short()), (0, None));
+        assert_eq!((sent.content_bytes(), sent.cut_short()), (MALFORMED.len() as u64, None));
     }
 }
 

@@ -143,10 +143,11 @@ async fn an_error_is_answered_by_whose_fault_it_is() {
     let mut peer = connect(from_tower(fails));
     peer.send("POST /content HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n12345").await;
     let response = peer.response().await.unwrap();
-    assert_eq!((response.status, response.text()), (413, ""));
+    assert_eq!((response.status, response.text()), (413, "413 Payload Too Large\n"));
     peer.send("GET /other HTTP/1.1\r\nhost: a\r\n\r\n").await;
     let response = peer.response().await.unwrap();
-    assert_eq!((response.status, response.text()), (500, ""), "what went wrong stays here");
+    let text = "500 Internal Server Error: the service failed\n";
+    assert_eq!((response.status, response.text()), (500, text), "what went wrong stays here");
     peer.send("GET /ok HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert_eq!(peer.response().await.unwrap().text(), "fine");
 }

@@ -12,7 +12,9 @@ use crate::conn::OutputSink;
 use crate::handler::Handler;
 use crate::request::interim::InterimQueue;
 use crate::response::{CutShort, Payload, Response};
-use crate::server::call::{is_read_on, parts, poll_handler, read_small_file, send_head};
+use crate::server::call::{
+    NOT_SWITCHED, is_read_on, parts, poll_handler, read_small_file, send_head,
+};
 use crate::server::control::Lifecycle;
 use crate::server::http1::send::Sent;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedResponse};
@@ -139,7 +141,7 @@ impl<H: Handler> Http1Driver<H> {
                 self.watches.end(&self.wire);
                 return None;
             }
-            response = Response::failure(StatusCode::NOT_IMPLEMENTED);
+            response = Response::failure(StatusCode::NOT_IMPLEMENTED, NOT_SWITCHED);
         }
         read_small_file(&mut response, || usize::MAX);
         let read_on = is_read_on(content, &response);

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
 use crate::response::{CutShort, Response};
-use crate::server::call::content_timeout;
+use crate::server::call::{LATE_HANDLER, content_timeout};
 use crate::server::control::Lifecycle;
 use crate::server::dropped::DroppedHandler;
 use crate::server::events::ServerTimeout;
@@ -254,7 +254,7 @@ impl<H: Handler> Http1Driver<H> {
             if !is_late || !exchange.is_running() {
                 continue;
             }
-            let response = Response::failure(status);
+            let response = Response::failure(status, LATE_HANDLER);
             let stopped =
                 std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
             if let PipelinedResponse::Running(slot) = stopped {

@@ -18,7 +18,9 @@ use crate::conn::tunnel::{outgoing, tunnel};
 use crate::handler::Handler;
 use crate::request::interim::InterimQueue;
 use crate::response::{Payload, Response, SentHook};
-use crate::server::call::{is_read_on, parts, poll_handler, read_small_file, send_head};
+use crate::server::call::{
+    NOT_SWITCHED, is_read_on, parts, poll_handler, read_small_file, send_head,
+};
 use crate::server::date;
 use crate::server::polled_body::poll_once;
 use crate::upgrade::{UpgradeSender, Upgraded};
@@ -75,7 +77,10 @@ impl<H: Handler> ServerDriver<H> {
                     return self.open_tunnel(key, content, reader, response, sender);
                 }
                 // Only a CONNECT can be upgraded over HTTP/2.
-                _ => replace_by(&mut response, StatusCode::NOT_IMPLEMENTED),
+                _ => {
+                    let why = "over HTTP/2 only CONNECT can be upgraded (RFC 8441 §5)";
+                    replace_by(&mut response, Response::failure(StatusCode::NOT_IMPLEMENTED, why));
+                }
             }
         }
         if continue_owed && is_read_on(content.as_ref(), &response) {
@@ -100,7 +105,7 @@ impl<H: Handler> ServerDriver<H> {
             parts.status = StatusCode::OK;
         }
         if self.machine.open_tunnel(key, &parts, &mut OutputSink(&mut self.wire.out)).is_err() {
-            replace_by(&mut response, StatusCode::NOT_IMPLEMENTED);
+            replace_by(&mut response, Response::failure(StatusCode::NOT_IMPLEMENTED, NOT_SWITCHED));
             return self.respond(key, content, response);
         }
         let (status, mut hook) = (parts.status, std::mem::take(&mut response.hook));
@@ -270,8 +275,8 @@ impl<H: Handler> ServerDriver<H> {
 }
 
 /// Replaces a response that cannot be sent by a failure, of which the same are told.
-fn replace_by<B>(response: &mut Response<B>, status: StatusCode) {
+fn replace_by<B>(response: &mut Response<B>, failure: Response<B>) {
     let hook = std::mem::take(&mut response.hook);
-    *response = Response::failure(status);
+    *response = failure;
     response.hook = hook;
 }

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::after;
 use crate::response::{CutShort, Response};
-use crate::server::call::{LATE_REQUEST, content_timeout, poll_handler};
+use crate::server::call::{LATE_HANDLER, LATE_REQUEST, content_timeout, poll_handler};
 use crate::server::dropped::DroppedHandler;
 use crate::server::events::ServerTimeout;
 
@@ -261,7 +261,7 @@ impl<H: Handler> ServerDriver<H> {
             self.role.core.futures.drop_for(slot, dropped);
         }
         self.timed_out(ServerTimeout::Handler, Some(status));
-        self.respond(key, exchange.content, Response::failure(status));
+        self.respond(key, exchange.content, Response::failure(status, LATE_HANDLER));
     }
 
     /// A request's content did not come in time: its handler is told, so that it can clean up, and
