@@ -177,6 +177,9 @@ pub(crate) struct MemoryOptions {
     /// Of WebSocket connections, each of which has had one message sent back
     #[arg(long, conflicts_with_all = ["tls", "http2", "upload", "slow_reader"])]
     pub(crate) websocket: bool,
+    /// Of an axum application, on stoop and by `axum::serve`
+    #[arg(long, conflicts_with_all = ["tls", "http2", "websocket", "upload", "slow_reader"])]
+    pub(crate) axum: bool,
     /// Measure instead how much the server's memory grows during one upload of 1 GiB
     #[arg(long, conflicts_with_all = ["connections", "servers"])]
     pub(crate) upload: bool,

@@ -46,6 +46,7 @@ pub(crate) fn run(bench: &Bench, options: &MemoryOptions) -> Result<Report> {
     }
     check_descriptors(options)?;
     let defaults: &[&str] = match mode {
+        ServerMode::Plain if options.axum => &["axum-stoop", "axum-serve"],
         ServerMode::Plain => &["floor", "hyper", "nginx"],
         ServerMode::Tls => &["hyper", "nginx"],
         ServerMode::WebSocket => &["tungstenite", "tungstenite-lean", "fastwebsockets", "gorilla"],
@@ -126,6 +127,7 @@ fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
         ServerMode::Http2 => ("memory --http2", Some(6.0)),
         ServerMode::Http2Tls => ("memory --http2 --tls", None),
         ServerMode::WebSocket => ("memory --websocket", Some(4.0)),
+        ServerMode::Plain if options.axum => ("memory --axum", Some(2.0)),
         _ => ("memory", Some(2.0)),
     };
     let protocol = mode.protocol();
@@ -141,16 +143,19 @@ fn subject(options: &MemoryOptions, mode: ServerMode) -> Subject {
         options.common.rounds()
     );
     let figure = |limit| Figure::median("KiB per connection", KIB, "stoop", Limit::AtMost(limit));
-    let figures = limit.map(figure).into_iter().collect();
+    let mut figures: Vec<_> = limit.map(figure).into_iter().collect();
+    if options.axum {
+        figures.push(Figure::ratio(KIB, "axum-stoop", "axum-serve", Limit::AtMost(0.15)));
+    }
     Subject {
         work,
         what,
         metrics: METRICS,
         compared: KIB,
-        baselines: if options.websocket {
-            &["fastwebsockets", "stoop"]
-        } else {
-            &["hyper", "stoop"]
+        baselines: match (options.websocket, options.axum) {
+            (true, _) => &["fastwebsockets", "stoop"],
+            (_, true) => &["axum-serve"],
+            _ => &["hyper", "stoop"],
         },
         figures,
         sorted_by: None,
