@@ -35,7 +35,6 @@ use std::io::{self, Write};
 
 pub(crate) use self::absent::instead_of;
 pub(crate) use self::args::GetArgs;
-use self::cookies::Cookies;
 use self::exchange::Exchange;
 use self::failure::GetFailure;
 use self::output::Output;
@@ -76,12 +75,13 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     if is_stdout && streams::check_output().is_err() {
         return Err(GetFailure::new(exit::WRITE_ERROR, "standard output is closed"));
     }
-    let (record, cookies) = (Record::new(), Cookies::read(args, &url)?);
+    let record = Record::new();
     let headers = Header::read_all(&args.header);
     let headers = headers.map_err(|error| GetFailure::headers(&error))?;
+    let jar = cookies::jar(args, &headers, &url)?;
     let netrc = client::netrc(args)?;
-    let client = client::client(args, &headers, (cookies.jar.as_ref(), &netrc), &record)?;
-    let target = Target { url: &url, offset, cookies: cookies.field.as_deref(), netrc: &netrc };
+    let client = client::client(args, &headers, (jar.as_ref(), &netrc), &record)?;
+    let target = Target { url: &url, offset, netrc: &netrc };
     let mut request = request::request(args, &headers, &client, target).await?;
     let mut outcome = Outcome {
         url: args.url.clone(),
@@ -114,8 +114,8 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     if args.insecure && exchange.record().notes().secured.is_some() {
         outcome.verify_result = exit::UNVERIFIED;
     }
-    if let Some(path) = &args.cookie_jar {
-        ended = ended.and(cookies.save(path));
+    if let (Some(path), Some(jar)) = (&args.cookie_jar, &jar) {
+        ended = ended.and(cookies::save(jar, path));
     }
     if let Err(failure) = &ended {
         (outcome.exit_code, outcome.error) = (failure.code, failure.message.clone());

@@ -51,8 +51,6 @@ pub(super) struct Target<'a> {
     pub(super) url: &'a str,
     /// Where content is to go on.
     pub(super) offset: u64,
-    /// The field of cookies that are not the client's.
-    pub(super) cookies: Option<&'a str>,
     /// Where credentials are looked up.
     pub(super) netrc: &'a Netrc,
 }
@@ -64,7 +62,7 @@ pub(super) async fn request(
     client: &Client,
     target: Target<'_>,
 ) -> Result<Request, GetFailure> {
-    let Target { url, offset, cookies, netrc } = target;
+    let Target { url, offset, netrc } = target;
     let method = method(args)?;
     // A header of that name takes their place.
     let (url, found) = match Header::names(headers, "authorization") {
@@ -99,7 +97,6 @@ pub(super) async fn request(
     add(&mut request, headers, "referer", || {
         args.referer().filter(|referer| !referer.is_empty()).map(str::to_owned)
     })?;
-    add(&mut request, headers, "cookie", || cookies.map(str::to_owned))?;
     add(&mut request, headers, "range", || match (&args.range, offset) {
         // It is the file's range then.
         _ if args.upload_file.is_some() => None,

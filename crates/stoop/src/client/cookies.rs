@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cookie_store::{Cookie, CookieStore, RawCookie};
-use url::Url;
+use url::{Host, Url};
 
 use crate::error::{Error, ErrorKind, Phase};
 
@@ -27,8 +27,8 @@ const FIELD_BYTES_MAX: usize = 8 * 1024;
 /// share what is in it.
 ///
 /// What a response sets is kept, that of a redirect included, and goes with the requests that it is for. A
-/// server cannot set cookies for a public suffix, such as `co.uk`, whose subdomains belong to others. A request
-/// that has a Cookie of its own gets none of these.
+/// server cannot set cookies for a public suffix, such as `co.uk`, whose subdomains belong to others, nor those with
+/// `Secure` in the clear, unless it is of this machine (loopback). A request that has a Cookie of its own gets none of these.
 ///
 /// ```
 /// use stoop::CookieJar;
@@ -41,12 +41,39 @@ const FIELD_BYTES_MAX: usize = 8 * 1024;
 /// # Ok::<(), stoop::Error>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct CookieJar(Arc<Mutex<CookieStore>>);
+pub struct CookieJar(Arc<JarState>);
+
+#[derive(Default)]
+struct JarState {
+    store: Mutex<CookieStore>,
+    /// What is sent to a host whatever servers set, in the order of its addition.
+    fixed: Mutex<Vec<FixedCookies>>,
+    /// Nothing that servers set is kept.
+    is_read_only: bool,
+}
+
+/// The text of cookies, and the host that they are for.
+struct FixedCookies {
+    host: String,
+    text: String,
+}
 
 impl CookieJar {
     /// An empty jar.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty jar that keeps nothing of what servers set: it sends what the program adds.
+    ///
+    /// ```
+    /// let jar = stoop::CookieJar::read_only();
+    /// jar.add("session=17", "https://example.com/")?;
+    /// let client = stoop::Client::builder().cookies(jar).build()?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub fn read_only() -> Self {
+        Self(Arc::new(JarState { is_read_only: true, ..JarState::default() }))
     }
 
     /// Keeps a cookie as if a response from `url` had set it: the value of a Set-Cookie field.
@@ -65,6 +92,31 @@ impl CookieJar {
         }
     }
 
+    /// Has cookies, such as `a=1; b=2`, sent as they are to the host of `url`, behind those of the jar: over http and https, to
+    /// all of its ports and for all paths. Servers do not replace them, and no file gets them.
+    ///
+    /// ```
+    /// let jar = stoop::CookieJar::new();
+    /// jar.add_fixed("session=17", "https://example.com/")?;
+    /// jar.add("theme=dark", "https://example.com/")?;
+    /// let sent = jar.get("http://example.com:8080/app")?;
+    /// assert_eq!(sent.as_deref(), Some("theme=dark; session=17"));
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidUrl`], and [`ErrorKind::InvalidMessage`] for a text that no field can have.
+    pub fn add_fixed(&self, text: &str, url: &str) -> Result<(), Error> {
+        let url = crate::url::parse(url)?;
+        if http::HeaderValue::from_str(text).is_err() {
+            let error = Error::new(ErrorKind::InvalidMessage, Phase::Request);
+            return Err(error.with_detail("cookies are text without control characters"));
+        }
+        let (text, host) = (text.trim().to_owned(), url.host_str().unwrap_or_default().to_owned());
+        self.fixed().push(FixedCookies { host, text });
+        Ok(())
+    }
+
     /// The value of the Cookie field that a request for `url` gets; `None` if there are no cookies for it.
     ///
     /// # Errors
@@ -73,7 +125,7 @@ impl CookieJar {
         Ok(self.field(&crate::url::parse(url)?))
     }
 
-    /// How many cookies there are, those included that have expired and were not replaced.
+    /// How many cookies there are, those included that have expired and were not replaced; fixed ones are not counted.
     pub fn len(&self) -> usize {
         self.store().iter_any().count()
     }
@@ -86,6 +138,7 @@ impl CookieJar {
     /// Forgets all cookies.
     pub fn clear(&self) {
         self.store().clear();
+        self.fixed().clear();
     }
 
     /// Reads what [`save`](Self::save) has written.
@@ -94,7 +147,7 @@ impl CookieJar {
     /// Those of `reader`, and [`io::ErrorKind::InvalidData`].
     pub fn load(reader: impl BufRead) -> io::Result<Self> {
         let store = cookie_store::serde::json::load_all(reader).map_err(invalid)?;
-        Ok(Self(Arc::new(Mutex::new(store))))
+        Ok(Self(Arc::new(JarState { store: Mutex::new(store), ..JarState::default() })))
     }
 
     /// Writes all cookies as JSON, with those that end with the session. They are secrets:
@@ -109,6 +162,9 @@ impl CookieJar {
 
     /// Keeps what a response sets.
     pub(super) fn keep_all<'a>(&self, values: impl Iterator<Item = &'a [u8]>, url: &Url) {
+        if self.0.is_read_only {
+            return;
+        }
         for value in values {
             if let Ok(text) = std::str::from_utf8(value) {
                 self.keep(text, url);
@@ -133,6 +189,13 @@ impl CookieJar {
             field.push_str(name);
             field.push('=');
             field.push_str(value);
+        }
+        let fixed = self.fixed();
+        for cookies in fixed.iter().filter(|cookies| Some(&*cookies.host) == url.host_str()) {
+            if !field.is_empty() {
+                field.push_str("; ");
+            }
+            field.push_str(&cookies.text);
         }
         (!field.is_empty()).then_some(field)
     }
@@ -159,7 +222,9 @@ impl CookieJar {
             return None;
         }
         let made = Cookie::try_from_raw_cookie(&cookie, url).ok()?.into_owned();
-        if url.scheme() == "http" && hides_secure(&store, &made, of_domain) {
+        if !is_secure(url)
+            && (made.secure() == Some(true) || hides_secure(&store, &made, of_domain))
+        {
             return None;
         }
         if !has_room(&store, &made, of_domain) {
@@ -172,8 +237,24 @@ impl CookieJar {
     }
 
     fn store(&self) -> MutexGuard<'_, CookieStore> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn fixed(&self) -> MutexGuard<'_, Vec<FixedCookies>> {
+        self.0.fixed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether what a response from that URL says of itself to be secure may be kept so: RFC 6265bis §5.7. Nothing
+/// between is there to change what comes from this machine.
+fn is_secure(url: &Url) -> bool {
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    is_here || url.scheme() == "https"
 }
 
 /// Whether a cookie is as the prefix of its name says: RFC 6265bis §4.1.3.

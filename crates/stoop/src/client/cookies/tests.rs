@@ -53,6 +53,10 @@ fn cookies_are_replaced_and_expire() {
     let url = Url::parse("http://shop.com/").unwrap();
     jar.keep_all([&b"a=; Max-Age=0"[..], b"\xff=1"].into_iter(), &url);
     assert_eq!(jar.get("http://shop.com/").unwrap(), None);
+    for (jar, kept) in [(CookieJar::new(), Some("b=1")), (CookieJar::read_only(), None)] {
+        jar.keep_all([&b"b=1"[..]].into_iter(), &url);
+        assert_eq!(jar.get("http://shop.com/").unwrap().as_deref(), kept);
+    }
 }
 
 #[test]
@@ -116,6 +120,10 @@ fn what_came_in_the_clear_does_not_take_the_place_of_what_is_for_https() {
     jar.add("a=1; Secure", "https://a.test/").unwrap();
     assert!(jar.add("a=2", "http://a.test/").is_err());
     assert!(jar.add("a=3", "https://a.test/").is_ok());
+    for planted in ["b=1; Secure", "__Secure-b=1; Secure", "__Host-b=1; Secure; Path=/"] {
+        assert!(jar.add(planted, "http://a.test/").is_err(), "{planted}");
+        assert!(jar.add(planted, "http://127.0.0.1:8080/").is_ok(), "{planted}");
+    }
     for refused in
         ["__Host-a=1; Secure; Path=/; Domain=a.test", "__Host-a=1; Path=/", "__secure-a=1"]
     {
@@ -131,4 +139,28 @@ fn a_cookie_field_is_bounded() {
     (0..9).for_each(|n| jar.add(&format!("c{n}={value}"), "http://a.test/").unwrap());
     let field = jar.get("http://a.test/").unwrap().unwrap();
     assert!((6_000..=FIELD_BYTES_MAX + 2).contains(&field.len()), "{}", field.len());
+}
+
+#[test]
+fn fixed_cookies_go_to_their_host_and_nowhere_else() {
+    let jar = CookieJar::new();
+    jar.add_fixed(" a=1; odd ", "http://a.test/").unwrap();
+    jar.add_fixed("a=2", "http://a.test/x").unwrap();
+    jar.add("a=0", "http://a.test/").unwrap();
+    for url in ["http://a.test/", "https://a.test/x", "http://a.test:81/"] {
+        assert_eq!(jar.get(url).unwrap().as_deref(), Some("a=0; a=1; odd; a=2"), "{url}");
+    }
+    for url in ["http://b.test/", "http://sub.a.test/"] {
+        assert_eq!(jar.get(url).unwrap(), None, "{url}");
+    }
+    let (mut saved, mut lines) = (Vec::new(), Vec::new());
+    jar.save(&mut saved).unwrap();
+    jar.save_netscape(&mut lines).unwrap();
+    for text in [saved, lines] {
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("a.test") && !text.contains("odd"), "{text}");
+    }
+    assert!(jar.add_fixed("a=1\r\nb: 2", "http://a.test/").is_err());
+    jar.clear();
+    assert_eq!(jar.get("http://a.test/").unwrap(), None);
 }
