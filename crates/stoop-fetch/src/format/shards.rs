@@ -2,6 +2,8 @@
 
 mod parts;
 mod resume;
+#[cfg(test)]
+mod resume_tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};

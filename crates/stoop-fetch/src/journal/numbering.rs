@@ -62,6 +62,10 @@ impl Numbering {
         if matches!(job.extent, Extent::Interrupted | Extent::InputFailed) {
             return Admission::Skip;
         }
+        // What a source reports after it was told to stop is no job.
+        if self.fault.is_some() {
+            return Admission::Changed;
+        }
         let (number, check) = (self.next, checksum(job));
         if number < self.known {
             let mut before = [0; 4];

@@ -65,3 +65,73 @@ impl<W: ResumableWriter + Send + 'static> RecordSink for Journalled<W> {
         self.commit(is_complete)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use super::super::state::JournalState;
+    use super::super::writer::Checkpoint;
+    use super::*;
+    use crate::summary::ResultCode;
+
+    /// A writer of which so many records are certain as it is told.
+    struct Slow(u64);
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl ResumableWriter for Slow {
+        fn restore(&mut self, _: Option<&[u8]>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn checkpoint(&mut self) -> io::Result<Checkpoint> {
+            Ok(Checkpoint { state: Vec::new(), records: Some(self.0) })
+        }
+
+        fn end(&mut self, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn jobs_are_done_when_their_records_are_certain() {
+        let path = std::env::temp_dir().join(format!("stoop-sink-{}", std::process::id()));
+        let mut journal = Vec::new();
+        JournalState::default().push(&mut journal);
+        std::fs::write(&path, journal).expect("writable");
+        let open = || std::fs::OpenOptions::new().append(true).open(&path).expect("there");
+        let log = JournalLog::new(open(), Arc::new(open()), 0, None);
+        let mut sink = Journalled::new(Slow(0), log);
+        let job = |number, has_record| Done { number, code: ResultCode::Status(200), has_record };
+        let done = || {
+            let journal = std::fs::File::open(&path).expect("there");
+            let state = JournalState::read(journal).expect("readable").expect("a journal");
+            state.done.iter().collect::<Vec<_>>()
+        };
+        // The first was kept back by a filter, and is done without a record.
+        let mut jobs = vec![job(5, false), job(4, true), job(0, true), job(1, true)];
+        sink.put(b"records", &mut jobs).expect("writable");
+        assert_eq!(done(), [(5, 6)]);
+        sink.writer.0 = 2;
+        sink.put(b"", &mut jobs).expect("writable");
+        assert_eq!(done(), [(0, 1), (4, 6)]);
+        sink.writer.0 = 3;
+        sink.end(b"", true).expect("writable");
+        assert_eq!(done(), [(0, 2), (4, 6)]);
+        std::fs::remove_file(&path).expect("ours");
+    }
+}
