@@ -83,9 +83,9 @@ is noticed, and so are options that shape the lines, and a second process. Other
 --concurrency or --timeout. A run that is complete does nothing. --retry-failed fetches again what
 failed; its lines follow the others, and while they are not all there, the same command goes on with
 those that are left. --fail and the summary are of this command, not of those before; resumed is how
-many URLs were done before. A file in the folder of --output has its name once it is complete, and
-never changes then; with .partial it is being written, or waits for the run to go on. A crash of the
-machine may lose the last 30 s, and the run with them.
+many URLs were done before. Files in the folder of --output get their names once they are complete,
+and never change then; with .partial they are being written, or wait for the run to go on. A crash of
+the machine, as opposed to that of the process, may lose the last 30 s, and the run with them.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
