@@ -55,6 +55,8 @@ pub(crate) enum WorkOptions {
     Resilience(ResilienceOptions),
     /// The concurrency that `stoop fetch` finds, beside fixed ones: URLs per second
     Concurrency(ConcurrencyOptions),
+    /// `stoop fetch --run`, killed at random moments: whether each URL is once in its output, by other programs' readers
+    Resume(ResumeOptions),
     /// CPU time of decoding content, by a client and by the libraries of the codings alone
     Decode(CommonOptions),
     /// A program that depends on the library: crates, and seconds of its build
@@ -82,6 +84,7 @@ impl WorkOptions {
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
             Self::Concurrency(options) => &options.output,
+            Self::Resume(options) => &options.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
             Self::Features(output) | Self::Router(output) | Self::Proto(output) => output,
         }
@@ -322,6 +325,18 @@ pub(crate) struct ConcurrencyOptions {
     /// How long each turn lasts, in seconds
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=120))]
     pub(crate) seconds: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// How often each run is killed
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) kills: u32,
+    /// URLs of each run: enough that it is not over before the last kill
+    #[arg(long, default_value_t = 60_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub(crate) urls: u32,
 }
 
 #[derive(Args)]

@@ -104,6 +104,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Client(options) => work::client::run(&bench, options),
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
         WorkOptions::Concurrency(options) => work::concurrency::run(&bench, options),
+        WorkOptions::Resume(options) => one(work::resume::run(&bench, options)),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
         WorkOptions::Decode(common) => work::decode::run(&bench, common),
         WorkOptions::Build(common) => one(work::build::run(&bench, common)),

@@ -14,6 +14,7 @@ pub(crate) mod memory;
 pub(crate) mod proto;
 pub(crate) mod requests;
 pub(crate) mod resilience;
+pub(crate) mod resume;
 pub(crate) mod router;
 pub(crate) mod server;
 pub(crate) mod slow;

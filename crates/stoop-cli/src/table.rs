@@ -35,6 +35,9 @@ pub(crate) fn summary(figures: &Figures<'_>, layout: TextLayout) -> String {
     if figures.http2 > 0 {
         writeln!(text, "{:>8}  came over HTTP/2", figures.http2).expect("memory takes all");
     }
+    if figures.resumed > 0 {
+        writeln!(text, "{:>8}  were done before", figures.resumed).expect("memory takes all");
+    }
     let errors = Errors { kinds: &figures.errors, columns: layout.columns };
     write!(text, "{errors}").expect("memory takes all");
     text

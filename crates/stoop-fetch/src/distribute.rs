@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::job::{Extent, Job};
+use crate::journal::{Admission, Numbering};
 use crate::lane::{Batch, Closed, Lane};
 use crate::politeness::HostGroup;
 use crate::schedule::host_key;
@@ -21,31 +22,52 @@ pub(crate) struct InputGauge {
     pub(crate) urls: AtomicU64,
 }
 
+/// What is read of a source, and how.
+#[derive(Default)]
+pub(crate) struct Reading {
+    /// How many jobs; all if there is none.
+    pub(crate) limit: Option<u64>,
+    /// What is one host, whose jobs all go to one worker; without it, an origin is.
+    pub(crate) group: Option<HostGroup>,
+    /// Passes over jobs that are done.
+    pub(crate) numbering: Option<Numbering>,
+}
+
 /// Reads the whole source, and pushes each job into the lane of its worker. Returns at the end of the
-/// source, after `limit` jobs, or when the run ends: then the jobs read so far have been pushed too, to be
-/// answered. `before_tls` is called, and may take long, before jobs that need TLS are pushed: the clock of a
-/// job starts after that. With a `group`, all jobs of a host go to one worker, and not only those of an origin.
+/// source, after as many jobs as were asked for, or when the run ends: then the jobs read so far have been pushed too, to
+/// be answered. `before_tls` is called, and may take long, before jobs that need TLS are pushed: the clock of a
+/// job starts after that.
 ///
 /// # Errors
-/// The source's own.
+/// The source's own, or that of the numbering, to which it is another than before.
 pub(crate) fn distribute(
     source: &mut dyn JobSource,
-    limit: Option<u64>,
+    reading: Reading,
     lanes: &[Lane],
     gauge: &InputGauge,
     stop: &Stop,
-    group: Option<HostGroup>,
     before_tls: impl Fn(),
 ) -> io::Result<()> {
+    let Reading { limit, group, mut numbering } = reading;
     let mut staged: Vec<Batch> = lanes.iter().map(|_| Batch::default()).collect();
     let mut key = Vec::new();
     let mut urls_left = limit.unwrap_or(u64::MAX);
     loop {
         let mut urls_read = 0;
         let mut is_all_plain = true;
-        let mut take = |job: Job<'_>| {
+        let mut take = |mut job: Job<'_>| {
             if urls_left == 0 {
                 return ControlFlow::Break(());
+            }
+            if let Some(numbering) = &mut numbering {
+                match numbering.admit(&job) {
+                    Admission::Fetch(number) => job.number = number,
+                    Admission::Skip => {
+                        (urls_left, urls_read) = (urls_left - 1, urls_read + 1);
+                        return ControlFlow::Continue(());
+                    }
+                    Admission::Changed => return ControlFlow::Break(()),
+                }
             }
             urls_left -= 1;
             urls_read += 1;
@@ -72,11 +94,17 @@ pub(crate) fn distribute(
         if !is_all_plain {
             before_tls();
         }
+        // What is fetched must be known when the run is resumed.
+        numbering.as_mut().map_or(Ok(()), Numbering::commit)?;
         // Jobs that were read before an error are fetched all the same.
         push_all(&mut staged, lanes);
         gauge.urls.fetch_add(urls_read, Relaxed);
         gauge.bytes.store(source.position(), Relaxed);
-        if !more? || urls_left == 0 {
+        let is_ended = !more?;
+        if is_ended && urls_left > 0 && !stop.is_requested() {
+            return numbering.map_or(Ok(()), |numbering| numbering.end());
+        }
+        if is_ended || urls_left == 0 {
             return Ok(());
         }
     }
@@ -123,8 +151,8 @@ mod tests {
         let lanes = [Lane::default()];
         let gauge = InputGauge::default();
         let mut source = Lines::new(&b"#\n\na\n#\nb\nc\n"[..]);
-        distribute(&mut source, Some(2), &lanes, &gauge, &Stop::new(), None, || ())
-            .expect("no error");
+        let reading = Reading { limit: Some(2), ..Reading::default() };
+        distribute(&mut source, reading, &lanes, &gauge, &Stop::new(), || ()).expect("no error");
         assert_eq!(drain(&lanes[0]), ["a", "b"]);
         assert_eq!(gauge.urls.load(Relaxed), 2);
     }
@@ -140,8 +168,9 @@ mod tests {
         let lanes = [Lane::default()];
         let mut source = Lines::new(b"a\nb\nunfinished".chain(Fails));
         let gauge = InputGauge::default();
-        let error = distribute(&mut source, None, &lanes, &gauge, &Stop::new(), None, || ())
-            .expect_err("on fire");
+        let error =
+            distribute(&mut source, Reading::default(), &lanes, &gauge, &Stop::new(), || ())
+                .expect_err("on fire");
         assert_eq!(error.to_string(), "disk on fire");
         let last = ("unfinished".to_owned(), Extent::InputFailed);
         let whole = |line: &str| (line.to_owned(), Extent::Whole);
@@ -159,7 +188,8 @@ mod tests {
         }
         stop.request();
         let gauge = InputGauge::default();
-        distribute(&mut source, None, &lanes, &gauge, &stop, None, || ()).expect("no error");
+        distribute(&mut source, Reading::default(), &lanes, &gauge, &stop, || ())
+            .expect("no error");
         assert_eq!(extents(&lanes[0]), [("unfinished".to_owned(), Extent::Interrupted)]);
     }
 
@@ -169,7 +199,8 @@ mod tests {
         let input: String = (0..500).map(|n| format!("http://host-{}/{n}\n", n % 50)).collect();
         let mut source = Lines::new(input.as_bytes());
         let gauge = InputGauge::default();
-        distribute(&mut source, None, &lanes, &gauge, &Stop::new(), None, || ()).expect("no error");
+        distribute(&mut source, Reading::default(), &lanes, &gauge, &Stop::new(), || ())
+            .expect("no error");
         let all: Vec<_> = lanes.iter().map(drain).collect();
         assert_eq!(all.iter().map(Vec::len).sum::<usize>(), 500);
         for lines in &all {
@@ -184,7 +215,8 @@ mod tests {
             let lanes: Vec<_> = (0..3).map(|_| Lane::default()).collect();
             let mut source = Lines::new(input.as_bytes());
             let (gauge, stop) = (InputGauge::default(), Stop::new());
-            distribute(&mut source, None, &lanes, &gauge, &stop, group, || ()).expect("no error");
+            let reading = Reading { group, ..Reading::default() };
+            distribute(&mut source, reading, &lanes, &gauge, &stop, || ()).expect("no error");
             lanes.iter().filter(|lane| !drain(lane).is_empty()).count()
         };
         assert_eq!(lanes_used(Some(HostGroup::Host)), 1);

@@ -1,22 +1,18 @@
 //! The description of a run.
 
-use std::io::Write;
+mod start;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use stoop::{ClientBuilder, Method, Misuse, Redirects};
 
 use crate::concurrency::Concurrency;
-use crate::error::FetchError;
 use crate::extract::Extract;
-use crate::fetcher::Fetchers;
-use crate::format::RecordFormat;
 use crate::politeness::Politeness;
 use crate::record::Record;
-use crate::run::{Finished, Run};
 use crate::save::SaveFolder;
 use crate::settings::Settings;
-use crate::source::JobSource;
 use crate::stop::Stop;
 
 /// The description of a run: how its jobs are fetched. [`run`](Self::run) fetches all jobs of a source.
@@ -266,50 +262,5 @@ impl Fetch {
     pub fn stop(mut self, stop: Stop) -> Self {
         self.settings.stop = stop;
         self
-    }
-
-    /// Fetches all jobs of `source`, and writes the record of each to `writer` in `format`, in order of
-    /// completion. Returns once the last is written. The writer gets whole records, and is flushed after
-    /// each write, which gathers what completes within 10 ms.
-    ///
-    /// It blocks its thread, and must not be called inside a runtime of tokio; [`start`](Self::start) does not.
-    ///
-    /// # Errors
-    /// The run could not begin, or its input could not be read to the end, or its output not be written.
-    pub fn run<F: RecordFormat>(
-        self,
-        source: impl JobSource + 'static,
-        format: F,
-        writer: impl Write + Send + 'static,
-    ) -> Result<Finished, FetchError> {
-        let finished = self.start(source, format, writer)?.wait();
-        finished.check()?;
-        Ok(finished)
-    }
-
-    /// Starts the threads of a run, which goes on by itself.
-    ///
-    /// # Errors
-    /// [`FetchError::Client`] for settings with which no request can be made, [`FetchError::Start`] where
-    /// there are no threads. Nothing was fetched then.
-    pub fn start<F: RecordFormat>(
-        mut self,
-        source: impl JobSource + 'static,
-        format: F,
-        writer: impl Write + Send + 'static,
-    ) -> Result<Run, FetchError> {
-        let settings = &mut self.settings;
-        settings.workers = settings.workers.min(settings.concurrency.max());
-        if let Some(misuse) = self.misuse {
-            return Err(FetchError::Client(misuse.into()));
-        }
-        settings.template.request("http://localhost/", None).map_err(FetchError::Client)?;
-        let fetchers = Fetchers::new(settings);
-        fetchers.for_worker(settings, false, None, None).map_err(FetchError::Client)?;
-        if let Some(folder) = &settings.processing.save {
-            folder.prepare().map_err(FetchError::Save)?;
-        }
-        Run::start(self.settings, fetchers, Box::new(source), format, writer)
-            .map_err(FetchError::Start)
     }
 }

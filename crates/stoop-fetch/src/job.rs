@@ -17,12 +17,14 @@ pub struct Job<'a> {
     pub extent: Extent,
     /// What it has beside its URL. Most jobs have nothing, and cost no allocation.
     pub options: Option<Box<JobOptions>>,
+    /// Its number in the source, where the run has a folder.
+    pub(crate) number: u64,
 }
 
 impl<'a> Job<'a> {
     /// The job of fetching `url` as the run does.
     pub fn new(url: &'a [u8]) -> Self {
-        Self { url, extent: Extent::Whole, options: None }
+        Self { url, extent: Extent::Whole, options: None, number: 0 }
     }
 
     /// The same, where `url` is less than all of it: such a job gets a record and no request.

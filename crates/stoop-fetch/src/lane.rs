@@ -36,6 +36,7 @@ struct BatchLine {
     end: usize,
     extent: Extent,
     options: Option<Box<JobOptions>>,
+    number: u64,
 }
 
 impl Batch {
@@ -45,8 +46,8 @@ impl Batch {
         }
         self.options_bytes += job.held_bytes() - job.url.len();
         self.text.extend_from_slice(job.url);
-        let Job { extent, options, .. } = job;
-        self.lines.push(BatchLine { end: self.text.len(), extent, options });
+        let Job { extent, options, number, .. } = job;
+        self.lines.push(BatchLine { end: self.text.len(), extent, options, number });
     }
 
     /// Takes the next job.
@@ -54,8 +55,8 @@ impl Batch {
         let start = self.popped_text();
         let line = self.lines.get_mut(self.popped)?;
         self.popped += 1;
-        let (extent, options) = (line.extent, line.options.take());
-        let job = Job { url: &self.text[start..line.end], extent, options };
+        let (extent, options, number) = (line.extent, line.options.take(), line.number);
+        let job = Job { url: &self.text[start..line.end], extent, options, number };
         self.options_bytes -= job.held_bytes() - job.url.len();
         Some(job)
     }

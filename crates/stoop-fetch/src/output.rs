@@ -4,12 +4,13 @@
 //! Workers append to one buffer; one thread writes it. The thread waits a little between a line's
 //! arrival and the write, so that a fast run costs a hundred wake-ups a second, and not one a line.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::capture::Reservation;
+use crate::sink::{Done, RecordSink};
 
 /// Lines wait this long for others to share a write.
 const GATHER_TIME: Duration = Duration::from_millis(10);
@@ -32,6 +33,8 @@ struct OutputState {
     lines: Vec<u8>,
     /// The memory of content that is among the lines.
     reservations: Vec<Arc<Reservation>>,
+    /// The jobs that are done with the lines, where a journal is kept of them.
+    done: Vec<Done>,
     /// No lines will follow.
     is_closed: bool,
     /// The writer ended; lines are discarded.
@@ -41,13 +44,19 @@ struct OutputState {
 
 impl OutputBuffer {
     /// Adds a whole line, or several, with the memory that is reserved for them until they are written. Never blocks: a
-    /// URL in flight can always be answered.
-    pub(crate) fn append(&self, line: &[u8], reservation: Option<Arc<Reservation>>) {
+    /// URL in flight can always be answered. `done` is the line's job, where a journal is kept; it may have no line.
+    pub(crate) fn append(
+        &self,
+        line: &[u8],
+        reservation: Option<Arc<Reservation>>,
+        done: Option<Done>,
+    ) {
         let mut state = self.lock();
         if state.is_discarding {
             return;
         }
         state.reservations.extend(reservation);
+        state.done.extend(done);
         let before = state.lines.len();
         state.lines.extend_from_slice(line);
         let now = state.lines.len();
@@ -75,18 +84,23 @@ impl OutputBuffer {
 
     /// Writes the lines that are added until the buffer is closed or a write fails. `has_room` is called
     /// when a full buffer is not full any more, and when reserved memory was given back.
-    pub(crate) fn write_to(&self, mut sink: impl Write, has_room: impl Fn()) -> io::Result<()> {
+    pub(crate) fn write_to(
+        &self,
+        sink: &mut impl RecordSink,
+        has_room: impl Fn(),
+    ) -> io::Result<()> {
         let mut lines = Vec::new();
         let mut reservations = Vec::new();
+        let mut done = Vec::new();
         let result = loop {
-            let more = self.wait_for_lines(&mut lines, &mut reservations);
+            let more = self.wait_for_lines(&mut lines, &mut reservations, &mut done);
             if self.is_full.swap(false, Relaxed) {
                 has_room();
             }
             if !more {
                 break Ok(());
             }
-            if let Err(error) = sink.write_all(&lines).and_then(|()| sink.flush()) {
+            if let Err(error) = sink.put(&lines, &mut done) {
                 break Err(error);
             }
             if !reservations.is_empty() {
@@ -98,6 +112,7 @@ impl OutputBuffer {
         state.is_discarding = true;
         state.lines = Vec::new();
         state.reservations = Vec::new();
+        state.done = Vec::new();
         drop(state);
         // A full buffer that is discarded has room, too.
         if self.is_full.swap(false, Relaxed) {
@@ -111,11 +126,13 @@ impl OutputBuffer {
         &self,
         lines: &mut Vec<u8>,
         reservations: &mut Vec<Arc<Reservation>>,
+        done: &mut Vec<Done>,
     ) -> bool {
         lines.clear();
+        done.clear();
         lines.shrink_to(4 * FULL_BYTES);
         let mut state = self.lock();
-        while state.lines.is_empty() && !state.is_closed {
+        while state.is_empty() && !state.is_closed {
             state.is_writer_asleep = true;
             state = self.writer_wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -127,11 +144,18 @@ impl OutputBuffer {
         }
         std::mem::swap(&mut state.lines, lines);
         std::mem::swap(&mut state.reservations, reservations);
-        !lines.is_empty()
+        std::mem::swap(&mut state.done, done);
+        !lines.is_empty() || !done.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, OutputState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OutputState {
+    fn is_empty(&self) -> bool {
+        self.lines.is_empty() && self.done.is_empty()
     }
 }
 
@@ -142,6 +166,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::sink::Plain;
 
     fn pipe() -> (BufReader<io::PipeReader>, io::PipeWriter) {
         let (reader, writer) = io::pipe().expect("a pipe");
@@ -154,15 +179,15 @@ mod tests {
         let (mut reader, sink) = pipe();
         let writer = thread::spawn({
             let output = Arc::clone(&output);
-            move || output.write_to(sink, || ())
+            move || output.write_to(&mut Plain(sink), || ())
         });
         for n in 0..3 {
-            output.append(format!("{n}\n").as_bytes(), None);
+            output.append(format!("{n}\n").as_bytes(), None, None);
             let mut line = String::new();
             reader.read_line(&mut line).expect("readable");
             assert_eq!(line, format!("{n}\n"), "before there is more");
         }
-        output.append(b"last\n", None);
+        output.append(b"last\n", None, None);
         output.close();
         assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
         writer.join().expect("no panic").expect("no error");
@@ -176,7 +201,7 @@ mod tests {
         let writer = thread::spawn({
             let (output, rooms) = (Arc::clone(&output), Arc::clone(&rooms));
             move || {
-                output.write_to(sink, || {
+                output.write_to(&mut Plain(sink), || {
                     rooms.fetch_add(1, Relaxed);
                 })
             }
@@ -185,7 +210,7 @@ mod tests {
         let mut appended = 0;
         // The lines that wait, that are being written, and that the pipe holds: then it stays full.
         while !output.is_full() || appended < 3 * FULL_BYTES / line.len() {
-            output.append(&line, None);
+            output.append(&line, None, None);
             appended += 1;
         }
         output.close();
@@ -200,10 +225,10 @@ mod tests {
         let output = OutputBuffer::default();
         let (reader, sink) = pipe();
         drop(reader);
-        output.append(b"a\n", None);
-        let error = output.write_to(sink, || ()).expect_err("the reader closed it");
+        output.append(b"a\n", None, None);
+        let error = output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        output.append(&vec![b'\n'; 2 * FULL_BYTES], None);
+        output.append(&vec![b'\n'; 2 * FULL_BYTES], None, None);
         assert!(!output.is_full(), "discarded");
     }
 }

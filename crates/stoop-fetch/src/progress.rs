@@ -12,6 +12,8 @@ pub struct Progress {
     pub done: u64,
     /// Those among them that came to an error.
     pub errors: u64,
+    /// Jobs that were done before the run was resumed; they are not in [`done`](Self::done).
+    pub resumed: u64,
     /// Jobs that were started and have no record yet.
     pub in_flight: u64,
     /// How many may be in flight now: the concurrency.

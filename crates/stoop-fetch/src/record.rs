@@ -35,6 +35,10 @@ pub struct Record<'a> {
     pub duration: Duration,
     /// What came of it.
     pub outcome: &'a Outcome,
+    /// The place of the job in the source, from 0 on, in a run with a [`RunFolder`](crate::RunFolder).
+    pub number: Option<u64>,
+    /// How often failed jobs were begun anew in that run.
+    pub round: u32,
 }
 
 impl<'a> Record<'a> {
@@ -49,6 +53,8 @@ impl<'a> Record<'a> {
             start_ms,
             duration,
             outcome,
+            number: None,
+            round: 0,
         }
     }
 

@@ -1,19 +1,22 @@
 //! The threads of a run, and the handle to it.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
 
-use crate::distribute::distribute;
+use crate::distribute::{Reading, distribute};
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
+use crate::journal::Numbering;
 use crate::lane::Lane;
 use crate::progress::Progress;
 use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
+use crate::sink::RecordSink;
 use crate::source::JobSource;
 use crate::summary::{Figures, Summary};
 use crate::{tuning, worker};
@@ -23,6 +26,19 @@ pub struct Run {
     state: Arc<RunState>,
     workers: Vec<JoinHandle<Summary>>,
     writer: JoinHandle<io::Result<()>>,
+    resumed: Resumed,
+}
+
+/// What a run has that goes on where another ended, or that can.
+#[derive(Default)]
+pub(crate) struct Resumed {
+    pub(crate) numbering: Option<Numbering>,
+    /// The output has records, and what stands before them.
+    pub(crate) has_output: bool,
+    /// How many jobs were done before.
+    pub(crate) jobs: u64,
+    /// Locked until the run is over.
+    pub(crate) lock: Option<File>,
 }
 
 /// A run whose threads have all ended.
@@ -39,6 +55,8 @@ pub struct Finished {
     pub saved: io::Result<()>,
     /// Whether all workers could begin.
     pub started: io::Result<()>,
+    /// How many jobs were done before the run was resumed. The counters have none of them.
+    pub resumed: u64,
     /// Jobs that were cut off because the client missed their deadline, which is a defect of its own.
     pub overdue: u64,
 }
@@ -82,16 +100,20 @@ impl Run {
         fetchers: Fetchers,
         source: Box<dyn JobSource>,
         format: F,
-        writer: impl Write + Send + 'static,
+        sink: impl RecordSink,
+        mut resumed: Resumed,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers));
         let (mut format, mut begin, mut end) = (format, Vec::new(), Vec::new());
         format.begin(&mut begin);
         format.end(&mut end);
-        state.output.append(&begin, None);
+        if !resumed.has_output {
+            state.output.append(&begin, None, None);
+        }
+        let numbering = resumed.numbering.take();
         // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.
         spawn(&state, "stoop-tls", |run| run.fetchers.warm_up())?;
-        let writer = spawn(&state, "stoop-write", move |run| run_writer(run, writer, &end))?;
+        let writer = spawn(&state, "stoop-write", move |run| run_writer(run, sink, &end))?;
         let workers = (0..state.settings.workers).map(|index| {
             let format = format.clone();
             spawn(&state, "stoop-worker", move |run| run_worker(run, index, format))
@@ -103,11 +125,11 @@ impl Run {
                 spawn(&state, "stoop-tune", |run| tuning::tune(run))?;
             }
             // Never joined: it may be blocked in a read, in spite of all precautions.
-            spawn(&state, "stoop-read", move |run| run_reader(run, source))?;
+            spawn(&state, "stoop-read", move |run| run_reader(run, source, numbering))?;
             Ok(workers)
         });
         match started {
-            Ok(workers) => Ok(Self { state, workers, writer }),
+            Ok(workers) => Ok(Self { state, workers, writer, resumed }),
             Err(error) => {
                 state.stop();
                 state.lanes.iter().for_each(Lane::close);
@@ -125,6 +147,7 @@ impl Run {
             read_bytes: self.state.input.bytes.load(Relaxed),
             done: sum(|gauge| gauge.done.load(Relaxed)),
             errors: sum(|gauge| gauge.errors.load(Relaxed)),
+            resumed: self.resumed.jobs,
             in_flight: sum(|gauge| gauge.in_flight() as u64),
             in_flight_max: self.state.permits.limit() as u64,
             bottleneck: tuning::bottleneck(&self.state),
@@ -156,6 +179,9 @@ impl Run {
             }
         }
         let written = self.writer.join();
+        let Resumed { jobs: resumed, lock, .. } = self.resumed;
+        summary.add_resumed(resumed);
+        drop(lock);
         let state = self.state;
         if let Some(save) = &state.settings.processing.save {
             save.finish();
@@ -166,6 +192,7 @@ impl Run {
             read: state.take_input_error().map_or(Ok(()), Err),
             saved: state.take_save_error().map_or(Ok(()), Err),
             started: state.take_worker_error().map_or(Ok(()), Err),
+            resumed,
             overdue: state.overdue.load(Relaxed),
         }
     }
@@ -182,7 +209,7 @@ fn spawn<T: Send + 'static>(
 }
 
 /// The thread of the reader.
-fn run_reader(run: &RunState, mut source: Box<dyn JobSource>) {
+fn run_reader(run: &RunState, mut source: Box<dyn JobSource>, numbering: Option<Numbering>) {
     /// Closes the lanes however the reader ends, so that the workers come to an end without it.
     struct CloseLanes<'a>(&'a [Lane]);
     impl Drop for CloseLanes<'_> {
@@ -194,10 +221,10 @@ fn run_reader(run: &RunState, mut source: Box<dyn JobSource>) {
     let warm_up = || run.fetchers.warm_up();
     let limit = run.settings.limit;
     let group = run.settings.politeness.as_ref().map(|politeness| politeness.group);
-    if let Err(error) =
-        distribute(source.as_mut(), limit, &run.lanes, &run.input, &run.stop, group, warm_up)
-    {
-        run.set_input_error(error);
+    let reading = Reading { limit, group, numbering };
+    match distribute(source.as_mut(), reading, &run.lanes, &run.input, &run.stop, warm_up) {
+        Ok(()) => run.is_input_ended.store(true, Relaxed),
+        Err(error) => run.set_input_error(error),
     }
 }
 
@@ -218,12 +245,10 @@ fn run_worker<F: RecordFormat>(run: &Arc<RunState>, index: usize, format: F) -> 
 }
 
 /// The thread of the writer.
-fn run_writer(run: &RunState, mut writer: impl Write, end: &[u8]) -> io::Result<()> {
-    let written = run.output.write_to(&mut writer, || run.wake_workers());
-    let written = written.and_then(|()| match end {
-        [] => Ok(()),
-        end => writer.write_all(end).and_then(|()| writer.flush()),
-    });
+fn run_writer(run: &RunState, mut sink: impl RecordSink, end: &[u8]) -> io::Result<()> {
+    let written = run.output.write_to(&mut sink, || run.wake_workers());
+    let written = written
+        .and_then(|()| sink.end(end, run.is_input_ended.load(Relaxed) && !run.is_stopping()));
     if written.is_err() {
         run.stop();
     }

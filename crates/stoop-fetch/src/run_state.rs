@@ -2,7 +2,7 @@
 //! and what failed. [`run`](crate::run) starts and joins the threads.
 
 use std::io;
-use std::sync::atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -28,6 +28,8 @@ pub(crate) struct RunState {
     /// The memory for content, where it is kept.
     pub(crate) content_budget: Arc<BodyBudget>,
     pub(crate) input: InputGauge,
+    /// The source was read to its end, or as far as was asked for.
+    pub(crate) is_input_ended: AtomicBool,
     pub(crate) gauges: Vec<WorkerGauge>,
     /// URLs the client held beyond their deadline.
     pub(crate) overdue: AtomicU64,
@@ -69,6 +71,7 @@ impl RunState {
             output: OutputBuffer::default(),
             content_budget: Arc::new(BodyBudget::new(settings.content_memory)),
             input: InputGauge::default(),
+            is_input_ended: AtomicBool::new(false),
             gauges: (0..workers).map(|_| WorkerGauge::default()).collect(),
             overdue: AtomicU64::new(0),
             stop: settings.stop.clone(),

@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) keeps_content: bool,
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
+    /// Where the run has a folder: how often failed jobs were begun anew.
+    pub(crate) round: Option<u32>,
     pub(crate) template: Template,
     pub(crate) redirects: Redirects,
     pub(crate) configure: Option<Box<ConfigureClient>>,
@@ -75,6 +77,7 @@ impl Default for Settings {
             keeps_content: false,
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
+            round: None,
             template: Template::default(),
             redirects: Redirects::default(),
             configure: None,

@@ -55,6 +55,8 @@ impl Answered {
             start_ms: self.start_ms,
             duration: self.duration,
             outcome,
+            number: settings.round.map(|_| self.job.number),
+            round: settings.round.unwrap_or(0),
         }
     }
 }

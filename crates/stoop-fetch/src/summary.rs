@@ -42,6 +42,7 @@ pub struct Summary {
     span_ms: Option<(i64, i64)>,
     ok_body_bytes: u64,
     http2: u64,
+    resumed: u64,
     kinds: HashMap<String, u64>,
 }
 
@@ -83,6 +84,11 @@ impl Summary {
         self.http2 += u64::from(http2);
     }
 
+    /// Tells how many jobs were done before a run was resumed. No other counter has them.
+    pub fn add_resumed(&mut self, jobs: u64) {
+        self.resumed += jobs;
+    }
+
     /// Adds the counters of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.urls += other.urls;
@@ -100,6 +106,7 @@ impl Summary {
         }
         self.ok_body_bytes = self.ok_body_bytes.saturating_add(other.ok_body_bytes);
         self.http2 += other.http2;
+        self.resumed += other.resumed;
     }
 
     fn extend_span(&mut self, start: i64, end: i64) {
@@ -146,6 +153,7 @@ impl Summary {
             exceptions: self.exceptions,
             errors: ErrorCounts(self.kinds()),
             http2: self.http2,
+            resumed: self.resumed,
         }
     }
 }
@@ -195,6 +203,9 @@ pub struct Figures<'a> {
     /// Responses known to have come over HTTP/2. The comparison has no such key; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub http2: u64,
+    /// Jobs that were done before the run was resumed, which nothing else counts; absent if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub resumed: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

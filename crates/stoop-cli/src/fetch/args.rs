@@ -14,6 +14,7 @@ use super::input_args::InputArgs;
 use super::output_args::{LineFormat, OutputArgs};
 use super::politeness::PolitenessArgs;
 use super::retry::RetryArgs;
+use super::run_args::RunArgs;
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 use crate::units;
@@ -25,6 +26,7 @@ Examples:
   stoop fetch -i urls.gz --format jsonl -o answers.jsonl --summary json 2> summary.json
   stoop fetch -i urls.txt --save pages/ --save-as url -f jsonl -o pages.jsonl
   stoop fetch -i urls.txt -f warc -o crawl/ --file-size 500MB
+  stoop fetch -i urls.txt -f warc --run crawl/      # killed or not, the same command goes on
   stoop fetch -i hosts.txt -f jsonl --extract title,server,chain,tls
   sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
   stoop fetch -i pages.csv --url-column link --keep-columns --shard 1/4 -f jsonl > part1.jsonl
@@ -72,6 +74,18 @@ gives way where URLs run into time limits or descriptors run out. From 10 to 10,
 The progress says what keeps more from it: 'hosts', which get 8 at once, 'source', which has no more
 URLs now, 'cores', 'network', 'output', 'open files' ('ulimit -n'), 'memory' or, after
 --concurrency N, 'concurrency'.
+
+Resume: with --run FOLDER the run has a journal there. Killed at any moment, it goes on with the same
+command: what has its line is not fetched again, what was in flight is, and no URL has two lines. A
+signal or --duration then leaves no 'cancelled' lines: what is unfinished has no line yet, and is
+fetched the next time. The input must be what it was, and may have more at its end; what has changed
+is noticed, and so are options that shape the lines, and a second process. Others may differ, such as
+--concurrency or --timeout. A run that is complete does nothing. --retry-failed fetches again what
+failed; its lines follow the others, and while they are not all there, the same command goes on with
+those that are left. --fail and the summary are of this command, not of those before; resumed is how
+many URLs were done before. Files in the folder of --output get their names once they are complete,
+and never change then; with .partial they are being written, or wait for the run to go on. A crash of
+the machine, as opposed to that of the process, may lose the last 30 s, and the run with them.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
@@ -297,6 +311,9 @@ pub(crate) struct FetchArgs {
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
 }
 
 /// A size limit. (Its own type, because clap gives `Option<Option<u64>>` another meaning.)

@@ -100,6 +100,27 @@ impl ContentArgs {
         self.extract.check(format, !self.head && !self.no_content)
     }
 
+    /// What of it shapes the lines, by the names of the options.
+    pub(super) fn shape(&self) -> Vec<(&'static str, String)> {
+        let on = |is_on: bool| if is_on { "on".to_owned() } else { String::new() };
+        let names = self.save_as.iter().map(name_of);
+        let mut shape = vec![
+            (
+                "--save",
+                self.save.as_ref().map_or_else(String::new, |path| path.display().to_string()),
+            ),
+            ("--save-as", names.collect::<String>()),
+            ("--save-errors", on(self.save_errors)),
+            ("--truncate", on(self.truncate)),
+            ("--digest", self.digest.iter().map(name_of).collect::<Vec<_>>().join(",")),
+            ("--head", on(self.head)),
+            ("--range", self.range.clone().unwrap_or_default()),
+            ("--no-content", on(self.no_content)),
+        ];
+        shape.extend(self.extract.shape());
+        shape
+    }
+
     /// Tells the library.
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
         let fetch = self.extract.apply(fetch);
@@ -117,6 +138,11 @@ impl ContentArgs {
             .blake3(self.digest.contains(&Digest::Blake3))
             .sha256(self.digest.contains(&Digest::Sha256))
     }
+}
+
+/// The name of a value of an option.
+pub(super) fn name_of<V: ValueEnum>(value: &V) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// A range as the field Range has it (RFC 9110 §14.1.1), without its unit.

@@ -117,6 +117,14 @@ impl ExtractArgs {
         }
     }
 
+    /// What of it shapes the lines, by the names of the options.
+    pub(super) fn shape(&self) -> [(&'static str, String); 2] {
+        let names = self.extract.iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<_> = names.map(|value| value.get_name().to_owned()).collect();
+        let text_as_utf8 = if self.text_as_utf8 { "on" } else { "" };
+        [("--extract", names.join(",")), ("--text-as-utf8", text_as_utf8.to_owned())]
+    }
+
     /// Tells the library.
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
         fetch

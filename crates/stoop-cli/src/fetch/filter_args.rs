@@ -1,5 +1,6 @@
 //! The options of `stoop fetch` on which answers get a line.
 
+use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;
 
 use clap::Args;
@@ -48,6 +49,23 @@ impl FilterArgs {
         fetch.keep_content(self.match_text.is_some()).filter(move |record| filter.keeps(record))
     }
 
+    /// What shapes the lines, by the names of the options.
+    pub(super) fn shape(&self) -> [(&'static str, String); 5] {
+        let codes = |codes: &[CodePattern]| {
+            codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        let lengths = self.match_length.as_ref();
+        let lengths = lengths.map(|lengths| format!("{}-{}", lengths.start(), lengths.end()));
+        let text = self.match_text.as_ref().map(|pattern| pattern.as_str().to_owned());
+        [
+            ("--match-code", codes(&self.match_code)),
+            ("--skip-code", codes(&self.skip_code)),
+            ("--match-length", lengths.unwrap_or_default()),
+            ("--match-type", self.match_type.join(",")),
+            ("--match-text", text.unwrap_or_default()),
+        ]
+    }
+
     fn is_empty(&self) -> bool {
         let Self { match_code, skip_code, match_length, match_type, match_text } = self;
         match_code.is_empty()
@@ -86,14 +104,24 @@ impl FilterArgs {
 
 /// Codes of answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum CodePattern {
+pub(super) enum CodePattern {
     Statuses(RangeInclusive<u16>),
     AnyError,
     Error(String),
 }
 
+impl Display for CodePattern {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Statuses(statuses) => write!(f, "{}-{}", statuses.start(), statuses.end()),
+            Self::AnyError => f.write_str("error"),
+            Self::Error(kind) => f.write_str(kind),
+        }
+    }
+}
+
 impl CodePattern {
-    fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
         let status = |text: &str| {
             let digits = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
             text.parse::<u16>().ok().filter(|_| digits)
@@ -124,7 +152,7 @@ impl CodePattern {
         }
     }
 
-    fn matches(&self, code: ResultCode<'_>) -> bool {
+    pub(super) fn matches(&self, code: ResultCode<'_>) -> bool {
         match (self, code) {
             (Self::Statuses(range), ResultCode::Status(status)) => range.contains(&status),
             (Self::AnyError, ResultCode::Error(_)) => true,

@@ -5,6 +5,7 @@
 //! [`progress`] shows how far it is. How URLs are fetched is the library's: see `stoop-fetch`.
 
 mod args;
+mod begin;
 mod concurrency;
 mod content_args;
 mod cookie_file;
@@ -26,6 +27,8 @@ mod pretty;
 mod progress;
 mod retry;
 mod run;
+mod run_args;
+mod run_folder;
 mod source;
 mod template;
 

@@ -49,7 +49,8 @@ pub(super) struct LineSink {
 }
 
 impl LineSink {
-    /// Opens an output. `input` is a file that is read, and must not be written.
+    /// Opens an output. `input` is a file that is read, and must not be written. Where the run can be resumed, the library
+    /// writes the file.
     ///
     /// # Errors
     /// The system's.
@@ -57,22 +58,20 @@ impl LineSink {
         output: &RecordOutput,
         input: Option<&Path>,
         progress: Option<ProgressBar>,
+        is_resumable: bool,
     ) -> io::Result<Self> {
         match output {
             RecordOutput::Stdout => Self::stdout(progress),
-            RecordOutput::File(path) => Self::file(path, input),
+            RecordOutput::File(path) => {
+                check_other(path, input)?;
+                if is_resumable { Ok(Self::discard()) } else { Self::file(path) }
+            }
             // Files in a folder are written by the library.
             RecordOutput::Folder(_) | RecordOutput::Nowhere => Ok(Self::discard()),
         }
     }
 
-    fn file(path: &Path, input: Option<&Path>) -> io::Result<Self> {
-        let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
-        if let (Some(output), Some(input)) = (id(path), input.and_then(id))
-            && output == input
-        {
-            return Err(io::Error::other("it is the input, which would be lost"));
-        }
+    fn file(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
         Ok(Self { file: Some(file), write_bytes: FILE_WRITE_BYTES, progress: None })
     }
@@ -86,6 +85,17 @@ impl LineSink {
 
     fn discard() -> Self {
         Self { file: None, write_bytes: FILE_WRITE_BYTES, progress: None }
+    }
+}
+
+/// Checks that an output is not the input.
+fn check_other(output: &Path, input: Option<&Path>) -> io::Result<()> {
+    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
+    match (id(output), input.and_then(id)) {
+        (Some(output), Some(input)) if output == input => {
+            Err(io::Error::other("it is the input, which would be lost"))
+        }
+        _ => Ok(()),
     }
 }
 

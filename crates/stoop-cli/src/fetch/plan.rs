@@ -21,6 +21,7 @@ use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
 use super::output_args::{LineFormat, OutputArgs, SummaryStyle};
+use super::run_args::RunArgs;
 use super::template::Template;
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
@@ -101,6 +102,10 @@ pub(crate) struct FetchPlan {
     pub(crate) is_terminal: bool,
     /// The layout of the summary.
     pub(crate) layout: TextLayout,
+    /// The folder of the run.
+    pub(crate) run: RunArgs,
+    /// Nothing is told but errors.
+    pub(crate) is_quiet: bool,
     /// Progress is shown on stderr.
     pub(crate) has_progress: bool,
     /// Notes about the settings, printed before the run begins.
@@ -134,7 +139,8 @@ impl FetchPlan {
                 RecordOutput::Folder(path.clone())
             }
             Some(path) if path.as_os_str() != "-" => RecordOutput::File(path.clone()),
-            _ => RecordOutput::Stdout,
+            Some(_) => RecordOutput::Stdout,
+            None => args.run.output().unwrap_or(RecordOutput::Stdout),
         };
         let is_terminal = environment.stdout_is_terminal && output == RecordOutput::Stdout;
         let default_format = if is_terminal { LineFormat::Pretty } else { LineFormat::Csv };
@@ -156,6 +162,7 @@ impl FetchPlan {
         let format = format.unwrap_or(default_format);
         check_output(format, &output, is_terminal, &args.output, &args.content)?;
         args.content.check(format)?;
+        args.run.check(&output, format, args.output.revisits)?;
         let user_agent = user_agent.unwrap_or(default_agent);
         let jobs = args.input.jobs(args.politeness.group())?;
         let source = match args.input.input {
@@ -230,6 +237,8 @@ impl FetchPlan {
                 columns: environment.stderr_columns,
                 has_boxes: terminal::has_unicode(environment.variable),
             },
+            run: args.run,
+            is_quiet: args.output.quiet,
             // The progress display would draw over URLs that the user types.
             has_progress: environment.stderr_columns.is_some()
                 && !is_typed

@@ -56,7 +56,9 @@ impl ProgressDisplay {
     pub(super) fn show(&self, progress: Progress) {
         let Progress { done, errors, in_flight, in_flight_max, bottleneck, .. } = progress;
         let rate = self.rate.borrow_mut().update(Instant::now(), done);
-        let total = self.expected_urls(progress).filter(|&total| total >= done);
+        let total =
+            self.expected_urls(progress).map(|total| total.saturating_sub(progress.resumed));
+        let total = total.filter(|&total| total >= done);
         let of = total.map_or_else(String::new, |total| format!(" of {}", HumanCount(total)));
         let left = total.filter(|_| rate >= 1.0).map_or_else(String::new, |total| {
             let left = Duration::from_secs_f64((total - done) as f64 / rate);

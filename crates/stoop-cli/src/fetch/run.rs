@@ -2,17 +2,17 @@
 //! and says how it ended.
 
 use std::future::pending;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::exit;
 use std::time::Duration;
 
-use stoop_fetch::format::{Csv, JsonLines, ShardFormat, Shards, Tar, Warc};
-use stoop_fetch::source::JobSource;
+use stoop_fetch::format::{Csv, JsonLines, Shards, Tar, Warc};
 use stoop_fetch::summary::Summary;
-use stoop_fetch::{Fetch, FetchError, Run, Stop};
+use stoop_fetch::{FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
 
+use super::begin::Begin;
 use super::describe::describe;
 use super::jobs::jobs;
 use super::output::{LineSink, RecordOutput};
@@ -20,6 +20,7 @@ use super::output_args::LineFormat;
 use super::plan::{FetchPlan, UrlSource};
 use super::pretty::Pretty;
 use super::progress::ProgressDisplay;
+use super::run_folder;
 use super::source::OpenSource;
 use crate::failure::CommandFailure;
 use crate::signals::{self, Signals};
@@ -74,14 +75,16 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         UrlSource::Stdin | UrlSource::Text(_) => None,
     };
     let bar = progress.as_ref().map(ProgressDisplay::bar);
-    let sink = LineSink::open(&plan.output, input_path, bar);
+    let sink = LineSink::open(&plan.output, input_path, bar, plan.run.has_folder());
     let sink = sink.map_err(|error| cannot_write(&error))?;
+    let folder = run_folder::open(&plan)?;
     let lines = input.reader(stop.clone()).map_err(|error| cannot_read(&error))?;
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
-    let run = start(fetch, &plan, jobs(&plan, lines, stop), sink).map_err(|error| match error {
+    let begin = Begin::new(fetch, jobs(&plan, lines, stop), folder, &plan.output, sink);
+    let run = start(begin, &plan).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
         FetchError::Write(error) => cannot_write(&error),
@@ -91,7 +94,11 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     if let Some(progress) = progress {
         progress.clear();
     }
+    let is_stopped = run.is_stopping();
     let finished = run.wait();
+    if finished.check().is_ok() {
+        run_folder::tell_end(&plan, finished.figures().total_urls, is_stopped);
+    }
     let saved = finished.saved.map_err(|error| {
         CommandFailure::Io(format!("{error}; the run ended there, without all its URLs"))
     });
@@ -118,12 +125,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
 }
 
 /// Starts the run in the plan's format.
-fn start(
-    fetch: Fetch,
-    plan: &FetchPlan,
-    source: Box<dyn JobSource>,
-    sink: impl Write + Send + 'static,
-) -> Result<Run, FetchError> {
+fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
     let escapes = plan.is_terminal;
     let csv = Csv::new().escape_controls(escapes).with_header(plan.has_csv_header);
     let lines = JsonLines::new().escape_controls(escapes);
@@ -132,35 +134,27 @@ fn start(
         false => Warc::new(),
     };
     if let RecordOutput::Folder(folder) = &plan.output {
-        let shards = Shards::new(folder).bytes_max(plan.file_size.unwrap_or(FILE_SIZE));
+        let shards = Shards::new(folder)
+            .bytes_max(plan.file_size.unwrap_or(FILE_SIZE))
+            .exclusive(plan.run.has_own_output(folder));
         return match plan.format {
-            LineFormat::Csv => start_shards(fetch, source, csv, shards),
-            LineFormat::Jsonl | LineFormat::Pretty => start_shards(fetch, source, lines, shards),
-            LineFormat::Warc => start_shards(fetch, source, warc, shards),
-            LineFormat::Tar => start_shards(fetch, source, Tar::new(), shards),
+            LineFormat::Csv => begin.shards(csv, shards),
+            LineFormat::Jsonl | LineFormat::Pretty => begin.shards(lines, shards),
+            LineFormat::Warc => begin.shards(warc, shards),
+            LineFormat::Tar => begin.shards(Tar::new(), shards),
         };
     }
     match plan.format {
-        LineFormat::Csv => fetch.start(source, csv, sink),
-        LineFormat::Jsonl => fetch.start(source, lines, sink),
+        LineFormat::Csv => begin.records(csv),
+        LineFormat::Jsonl => begin.records(lines),
         LineFormat::Warc => {
             let is_plain =
                 matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
-            fetch.start(source, if is_plain { warc.uncompressed() } else { warc }, sink)
+            begin.records(if is_plain { warc.uncompressed() } else { warc })
         }
-        LineFormat::Tar => fetch.start(source, Tar::new(), sink),
-        LineFormat::Pretty => fetch.start(source, Pretty { is_coloured: plan.is_coloured }, sink),
+        LineFormat::Tar => begin.records(Tar::new()),
+        LineFormat::Pretty => begin.records(Pretty { is_coloured: plan.is_coloured }),
     }
-}
-
-fn start_shards(
-    fetch: Fetch,
-    source: Box<dyn JobSource>,
-    format: impl ShardFormat,
-    shards: Shards,
-) -> Result<Run, FetchError> {
-    let (format, writer) = shards.open(format).map_err(FetchError::Write)?;
-    fetch.start(source, format, writer)
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {

@@ -57,6 +57,7 @@ fn row(row: &PublishedRow) -> (Label, Figures<'static>) {
         exceptions: rest[5],
         errors: ErrorCounts(Vec::new()),
         http2: 0,
+        resumed: 0,
     };
     (label, figures)
 }

@@ -24,6 +24,7 @@
 //! - `manual`: the pages of the manual
 //! - `mistyped`: arguments that are typed wrongly
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
+//! - `resume`: runs that are killed, and go on
 //! - `robots`: what robots.txt allows, and that it is asked for once
 //! - `secrets`: passwords in URLs
 //! - `serve`: files, options, signals
@@ -50,6 +51,7 @@ mod politeness;
 mod redirects;
 mod report;
 mod requests;
+mod resume;
 mod robots;
 mod secrets;
 mod serve;

@@ -1,11 +1,15 @@
 //! Records in files of a length, each there whole or not at all, with an index and a manifest.
 
+mod parts;
+mod resume;
+#[cfg(test)]
+mod resume_tests;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::Serialize;
-
+use self::parts::{Counts, ManifestLine, Resumable, Shard, with_path};
 use super::RecordFormat;
 use crate::record::Record;
 use crate::summary::ResultCode;
@@ -32,6 +36,13 @@ pub trait ShardFormat: RecordFormat {
         self.end(into);
     }
 
+    /// Whether a file can be cut behind any of its records, and go on there, as a run with a
+    /// [`RunFolder`](crate::RunFolder) does that was killed. By default it can. A file of another format is begun anew
+    /// then, and its jobs are done again.
+    fn can_be_cut(&self) -> bool {
+        true
+    }
+
     /// Appends what the index has to know of the record that was just formatted, in a form of the format's own.
     fn take_entry(&mut self, into: &mut Vec<u8>) {
         let _ = into;
@@ -47,7 +58,8 @@ pub trait ShardFormat: RecordFormat {
 /// A folder of files, each with the records of a format up to a length: `PREFIX-00000.EXTENSION` and so on, after those
 /// that are there. No file is overwritten.
 ///
-/// A file that is being written has `.partial` after its name; it gets its name with its last record. The manifest,
+/// A file that is being written has `.partial` after its name; it gets its name with its last record. In a run with a
+/// [`RunFolder`](crate::RunFolder) it does so after the journal says that it is complete, and never changes then. The manifest,
 /// `PREFIX.manifest.jsonl`, has a line of JSON for each file that is complete: `file`, `bytes`, `records`, `ok` (a
 /// status of 2xx), `errors`, and `index`, if it has one.
 ///
@@ -67,12 +79,18 @@ pub struct Shards {
     folder: PathBuf,
     prefix: String,
     bytes_max: u64,
+    is_exclusive: bool,
 }
 
 impl Shards {
     /// Files of 1 GiB in `folder`, which is made if it is not there.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), prefix: "part".to_owned(), bytes_max: 1 << 30 }
+        Self {
+            folder: folder.into(),
+            prefix: "part".to_owned(),
+            bytes_max: 1 << 30,
+            is_exclusive: false,
+        }
     }
 
     /// What the names of the files begin with. By default `part`.
@@ -88,6 +106,14 @@ impl Shards {
         Self { bytes_max, ..self }
     }
 
+    /// Whether nothing else ever writes to the folder than the run whose [`RunFolder`](crate::RunFolder) belongs to these
+    /// files. Files that it had just begun when it was killed, and knows nothing of, are removed then when it is resumed;
+    /// otherwise they stay there, with `.partial` after their names. Off by default.
+    #[must_use]
+    pub fn exclusive(self, is_exclusive: bool) -> Self {
+        Self { is_exclusive, ..self }
+    }
+
     /// The format and the writer of a run whose records are written so. They belong together.
     ///
     /// # Errors
@@ -98,21 +124,24 @@ impl Shards {
         let next = self.next_number().map_err(of)?;
         let records =
             ShardRecords { format: format.clone(), record: Vec::new(), entry: Vec::new() };
-        Ok((records, ShardWriter { shards: self, format, next, current: None }))
+        let (current, resumable) = (None, None);
+        Ok((records, ShardWriter { shards: self, format, next, current, resumable }))
     }
 
     /// The first number that no file has.
     fn next_number(&self) -> io::Result<u64> {
         let mut next = 0;
         for entry in fs::read_dir(&self.folder)? {
-            let name = entry?.file_name();
-            let number = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(&self.prefix)?.strip_prefix('-'))
-                .and_then(|name| name.split('.').next()?.parse::<u64>().ok());
+            let number = entry?.file_name().to_str().and_then(|name| self.number(name));
             next = number.map_or(next, |number| next.max(number.saturating_add(1)));
         }
         Ok(next)
+    }
+
+    /// The number that a name has.
+    fn number(&self, name: &str) -> Option<u64> {
+        let rest = name.strip_prefix(&self.prefix)?.strip_prefix('-')?;
+        rest.split('.').next()?.parse().ok()
     }
 }
 
@@ -176,35 +205,8 @@ pub struct ShardWriter<F> {
     format: F,
     next: u64,
     current: Option<Shard>,
-}
-
-/// A file that is being written.
-#[derive(Debug)]
-struct Shard {
-    name: String,
-    file: BufWriter<File>,
-    bytes: u64,
-    counts: Counts,
-    index: Vec<Vec<u8>>,
-    index_bytes: usize,
-}
-
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Counts {
-    records: u64,
-    ok: u64,
-    errors: u64,
-}
-
-/// A line of the manifest.
-#[derive(Serialize)]
-struct ManifestLine<'a> {
-    file: &'a str,
-    bytes: u64,
-    #[serde(flatten)]
-    counts: Counts,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<&'a str>,
+    /// What is kept where the run can be resumed.
+    resumable: Option<Resumable>,
 }
 
 impl<F: ShardFormat> Write for ShardWriter<F> {
@@ -256,13 +258,19 @@ impl<F: ShardFormat> ShardWriter<F> {
         let shard = self.current.as_mut().expect("begun");
         for line in self.format.index_lines(entry, shard.bytes, &shard.name) {
             shard.index_bytes += line.len();
-            shard.index.push(line);
+            match &mut shard.index_file {
+                Some(file) => file.write_all(&line)?,
+                None => shard.index.push(line),
+            }
         }
         shard.file.write_all(record)?;
         shard.bytes += record.len() as u64;
         shard.counts.records += 1;
         shard.counts.ok += u64::from(result == 0);
         shard.counts.errors += u64::from(result == 2);
+        if let Some(resumable) = &mut self.resumable {
+            resumable.records += 1;
+        }
         Ok(())
     }
 
@@ -288,7 +296,11 @@ impl<F: ShardFormat> ShardWriter<F> {
             counts: Counts::default(),
             index: Vec::new(),
             index_bytes: 0,
+            index_file: None,
         };
+        if self.resumable.is_some() && self.format.index_extension().is_some() {
+            shard.index_file = Some(BufWriter::new(File::create(self.index_partial(&shard.name))?));
+        }
         let mut begin = Vec::new();
         self.format.begin_shard(&shard.name, &mut begin);
         shard.file.write_all(&begin)?;
@@ -304,23 +316,42 @@ impl<F: ShardFormat> ShardWriter<F> {
         shard.file.write_all(&end)?;
         shard.bytes += end.len() as u64;
         shard.file.flush()?;
-        let index =
-            self.format.index_extension().map(|extension| format!("{}.{extension}", shard.name));
-        if let Some(index) = &index {
-            shard.index.sort_unstable();
-            fs::write(self.path(index), shard.index.concat())?;
+        if let Some(resumable) = &mut self.resumable {
+            return resumable.close(shard);
         }
-        fs::rename(self.path(&(shard.name.clone() + ".partial")), self.path(&shard.name))?;
-        let line = ManifestLine {
-            file: &shard.name,
-            bytes: shard.bytes,
-            counts: shard.counts,
-            index: index.as_deref(),
-        };
-        let mut line = serde_json::to_vec(&line)?;
+        self.publish(&shard.name, shard.bytes, shard.counts, shard.index)
+    }
+
+    /// Gives a file that is complete its name, its index, and its line of the manifest.
+    fn publish(
+        &self,
+        name: &str,
+        bytes: u64,
+        counts: Counts,
+        mut lines: Vec<Vec<u8>>,
+    ) -> io::Result<()> {
+        let index = self.format.index_extension().map(|extension| format!("{name}.{extension}"));
+        if let Some(index) = &index {
+            lines.sort_unstable();
+            fs::write(self.path(index), lines.concat())?;
+        }
+        fs::rename(self.path(&format!("{name}.partial")), self.path(name))?;
+        self.add_to_manifest(&ManifestLine { file: name, bytes, counts, index: index.as_deref() })
+    }
+
+    fn add_to_manifest(&self, line: &ManifestLine<'_>) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line)?;
         line.push(b'\n');
-        let manifest = self.path(&format!("{}.manifest.jsonl", self.shards.prefix));
-        OpenOptions::new().append(true).create(true).open(manifest)?.write_all(&line)
+        OpenOptions::new().append(true).create(true).open(self.manifest())?.write_all(&line)
+    }
+
+    fn manifest(&self) -> PathBuf {
+        self.path(&format!("{}.manifest.jsonl", self.shards.prefix))
+    }
+
+    /// Where the index of the file `name` is while that is written, by a run that can be resumed.
+    fn index_partial(&self, name: &str) -> PathBuf {
+        self.path(&format!("{name}.index.partial"))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -333,11 +364,6 @@ fn not_whole() -> io::Error {
         ErrorKind::InvalidData,
         "these are not whole records of the format of this writer",
     )
-}
-
-/// The same error, with the path that it is of.
-fn with_path(error: &io::Error, path: &Path) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 impl ShardFormat for super::JsonLines {

@@ -13,7 +13,8 @@ const BLOCK_BYTES: usize = 512;
 
 /// A tar of samples as [WebDataset](https://github.com/webdataset/webdataset) reads it: for each job `KEY.json`, the line
 /// that [`JsonLines`] writes, and before it the content of its response, if it has some, as `KEY.EXTENSION`. Keys are
-/// numbers of nine digits that begin at 0 in each run.
+/// numbers of nine digits that begin at 0 in each run; in a run with a [`RunFolder`](crate::RunFolder), the places of the
+/// jobs in the source, with `-1` behind the key when the job is done anew because it failed, and so on.
 ///
 /// The extension is that of the response's Content-Type, for those in common use; `bin` for others, and `data.json` for
 /// JSON, since `json` is the record's.
@@ -41,18 +42,22 @@ impl Tar {
 
 impl RecordFormat for Tar {
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
-        let key = self.next.fetch_add(1, Relaxed);
+        let key = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
+        let key = match record.round {
+            0 => format!("{key:09}"),
+            round => format!("{key:09}-{round}"),
+        };
         let seconds = u64::try_from(record.start_ms / 1000).unwrap_or_default();
         if let Some(capture) = &record.outcome.capture
             && !capture.content.is_empty()
         {
             let media_type = capture.fields.first("content-type").unwrap_or_default();
-            let name = format!("{key:09}.{}", extension(media_type));
+            let name = format!("{key}.{}", extension(media_type));
             push_file(&name, seconds, &capture.content, into);
         }
         self.line.clear();
         self.lines.format(record, &mut self.line);
-        push_file(&format!("{key:09}.json"), seconds, &self.line, into);
+        push_file(&format!("{key}.json"), seconds, &self.line, into);
     }
 
     fn end(&mut self, into: &mut Vec<u8>) {

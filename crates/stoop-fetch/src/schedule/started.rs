@@ -26,6 +26,7 @@ pub(crate) struct Started {
     pub(crate) url: Vec<u8>,
     pub(crate) extent: Extent,
     pub(crate) options: Option<Box<JobOptions>>,
+    pub(crate) number: u64,
     /// None where no host is counted.
     pub(crate) host: Option<HostId>,
     /// Its host does not answer: the job is not tried.
@@ -39,7 +40,7 @@ impl Started {
         self.url.shrink_to(URL_KEPT_BYTES);
         self.url.extend_from_slice(job.url);
         (self.extent, self.options, self.host) = (job.extent, job.options, host);
-        self.is_suspended = false;
+        (self.number, self.is_suspended) = (job.number, false);
     }
 }
 
@@ -49,6 +50,7 @@ impl Default for Started {
             url: Vec::new(),
             extent: Extent::Whole,
             options: None,
+            number: 0,
             host: None,
             is_suspended: false,
         }

@@ -11,6 +11,7 @@ use crate::format::RecordFormat;
 use crate::lane::Refill;
 use crate::record::{Outcome, unix_ms};
 use crate::schedule::{Feedback, Started};
+use crate::sink::Done;
 use crate::slots::Answered;
 use crate::summary::ResultCode;
 
@@ -48,14 +49,20 @@ impl<F: RecordFormat> Worker<F> {
         }
     }
 
-    /// Writes a record that has its format, and counts it.
+    /// Writes a record that has its format, and counts it. What ended with the run has none where that can be resumed.
     pub(super) fn append(&self, bytes: &[u8], answered: &Answered, outcome: &Outcome) {
+        let is_resumable = self.run.settings.round.is_some();
+        if is_resumable && is_unfinished(outcome.code) {
+            return;
+        }
         let capture = outcome.capture.as_ref().filter(|_| self.keeps_until_written);
         let reservation = capture.and_then(|capture| capture.reservation.clone());
-        if !bytes.is_empty() {
-            self.run.output.append(bytes, reservation);
-        }
         let Outcome { code, body_bytes, http2, .. } = *outcome;
+        let (number, has_record) = (answered.job.number, !bytes.is_empty());
+        let done = is_resumable.then_some(Done { number, code, has_record });
+        if has_record || done.is_some() {
+            self.run.output.append(bytes, reservation, done);
+        }
         let mut summary = self.summary.borrow_mut();
         summary.add(code, answered.start_ms, answered.duration_ms(), body_bytes);
         summary.add_http2(http2);
@@ -117,4 +124,9 @@ impl<F: RecordFormat> Worker<F> {
             }
         }
     }
+}
+
+/// Whether a job came to its end with the run, and not by itself.
+fn is_unfinished(code: ResultCode<'_>) -> bool {
+    matches!(code, ResultCode::Error("cancelled" | "save_failed"))
 }

@@ -1,0 +1,93 @@
+//! Opens the folder of a run, and says what was done before and what is left.
+
+use clap::ValueEnum as _;
+use stoop_fetch::{HostGroup, RunFolder, RunFolderError};
+
+use super::output::RecordOutput;
+use super::plan::{FetchPlan, UrlSource};
+use super::run_args::absolute;
+use crate::failure::CommandFailure;
+use crate::stderr;
+
+/// Opens the folder, if there is one, and says what was done before.
+///
+/// # Errors
+/// [`CommandFailure::Usage`] if another process has it, or it is that of another run.
+pub(super) fn open(plan: &FetchPlan) -> Result<Option<RunFolder>, CommandFailure> {
+    let Some(path) = &plan.run.run else { return Ok(None) };
+    let mut folder = RunFolder::open(path, options(plan)).map_err(|error| match error {
+        RunFolderError::Io(..) => CommandFailure::Io(error.to_string()),
+        RunFolderError::Different { .. } => CommandFailure::Usage(format!(
+            "{error}: only the same command goes on with it; another one needs another --run"
+        )),
+        error => CommandFailure::Usage(error.to_string()),
+    })?;
+    let (done, failed) = (folder.done(), folder.failed());
+    let again = match &plan.run.retry_failed {
+        Some(codes) if done > 0 => {
+            Some(folder.retry_failed(|code| codes.iter().any(|it| it.matches(code))))
+        }
+        _ => None,
+    };
+    if done > 0 && !plan.is_quiet {
+        stderr::message(match again {
+            None => format!("resumed: {done} URLs are done, {failed} of which failed"),
+            Some(Some(again)) => {
+                format!(
+                    "resumed: {done} URLs are done, {failed} of which failed; {again} are fetched again"
+                )
+            }
+            Some(None) => format!(
+                "resumed: {done} URLs are done, {failed} of which failed; what was begun again before is finished \
+                 first"
+            ),
+        });
+    }
+    Ok(Some(folder))
+}
+
+/// Says how it goes on, if it does.
+pub(super) fn tell_end(plan: &FetchPlan, fetched: u64, is_stopped: bool) {
+    let Some(folder) = plan.run.run.as_ref().filter(|_| !plan.is_quiet) else { return };
+    if is_stopped {
+        stderr::message("the same command goes on with what is left");
+    } else if fetched == 0 {
+        let folder = folder.display();
+        stderr::message(format!("nothing was left to fetch: the run in {folder} is complete"));
+    }
+}
+
+/// What shapes the lines of a run, by the names of the options.
+fn options(plan: &FetchPlan) -> Vec<(&'static str, String)> {
+    let input = match &plan.source {
+        UrlSource::File(path) => absolute(path),
+        UrlSource::Stdin => "standard input".to_owned(),
+        UrlSource::Text(_) => "URLs as arguments".to_owned(),
+    };
+    let output = match &plan.output {
+        RecordOutput::File(path) | RecordOutput::Folder(path) => absolute(path),
+        RecordOutput::Stdout | RecordOutput::Nowhere => String::new(),
+    };
+    let format = plan.format.to_possible_value();
+    let format = format.map_or_else(String::new, |value| value.get_name().to_owned());
+    let on = |is_on: bool| if is_on { "on".to_owned() } else { String::new() };
+    let jobs = &plan.jobs;
+    let mut all = vec![
+        ("--input", input),
+        ("--output", output),
+        ("--format", format),
+        ("--csv-header", on(plan.has_csv_header)),
+        ("--input-format", jobs.format.name().to_owned()),
+        ("--url-column", jobs.url_column.clone().unwrap_or_default()),
+        ("--id-column", jobs.id_column.clone().unwrap_or_default()),
+        ("--keep-columns", on(jobs.keeps_columns)),
+        ("--no-header", on(!jobs.has_header)),
+        ("--shard", jobs.shard.map_or_else(String::new, |shard| shard.to_string())),
+        ("--by-domain", on(jobs.shard.is_some() && jobs.group == HostGroup::RegistrableDomain)),
+        ("--dedupe", on(jobs.is_distinct)),
+    ];
+    all.extend(plan.content.shape());
+    all.extend(plan.filter.shape());
+    all.retain(|(_, value)| !value.is_empty());
+    all
+}

@@ -1,0 +1,77 @@
+//! The files of a folder: one that is being written, and those that are complete.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// A file that is being written.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) name: String,
+    pub(super) file: BufWriter<File>,
+    pub(super) bytes: u64,
+    pub(super) counts: Counts,
+    pub(super) index: Vec<Vec<u8>>,
+    pub(super) index_bytes: usize,
+    /// Where the index is kept besides, as it comes, if the run can be resumed.
+    pub(super) index_file: Option<BufWriter<File>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Counts {
+    pub(super) records: u64,
+    pub(super) ok: u64,
+    pub(super) errors: u64,
+}
+
+/// A line of the manifest.
+#[derive(Serialize)]
+pub(super) struct ManifestLine<'a> {
+    pub(super) file: &'a str,
+    pub(super) bytes: u64,
+    #[serde(flatten)]
+    pub(super) counts: Counts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) index: Option<&'a str>,
+}
+
+/// What a writer keeps of its files where the run can be resumed.
+#[derive(Debug, Default)]
+pub(super) struct Resumable {
+    /// Complete files without their names.
+    pub(super) finished: Vec<FinishedShard>,
+    /// Records that were written.
+    pub(super) records: u64,
+    /// Those among them that are in complete files.
+    pub(super) records_finished: u64,
+}
+
+/// A file that is complete.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct FinishedShard {
+    pub(super) name: String,
+    pub(super) bytes: u64,
+    pub(super) counts: Counts,
+}
+
+impl Resumable {
+    /// Takes a file whose last byte was written.
+    pub(super) fn close(&mut self, mut shard: Shard) -> io::Result<()> {
+        if let Some(index) = &mut shard.index_file {
+            index.flush()?;
+        }
+        // Nothing has it synced later.
+        shard.file.get_ref().sync_data()?;
+        let Shard { name, bytes, counts, .. } = shard;
+        self.finished.push(FinishedShard { name, bytes, counts });
+        self.records_finished = self.records;
+        Ok(())
+    }
+}
+
+/// The same error, with the path that it is of.
+pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}

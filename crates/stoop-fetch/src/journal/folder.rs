@@ -1,0 +1,221 @@
+//! The folder of a run.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::log::JournalLog;
+use super::numbering::Numbering;
+use super::sink::Journalled;
+use super::state::JournalState;
+use super::writer::ResumableWriter;
+use crate::summary::ResultCode;
+
+const LOCK: &str = "stoop.lock";
+const JOURNAL: &str = "stoop.journal";
+const CHECKS: &str = "stoop.checks";
+
+/// The folder of a run that can be resumed: its journal says which jobs are done, and where the output is that has their
+/// records.
+///
+/// A run that is started with the folder of one that ended before its input did, by whatever end, goes on with the jobs
+/// that are not done: [`Fetch::start_in`](crate::Fetch::start_in) says how. One process at a time can have the folder.
+///
+/// The files in it are `stoop.journal`, to which an entry is appended after each write of records; `stoop.checks`, four
+/// bytes for each job that was read, by which a source that is another than before is noticed; and `stoop.lock`. When
+/// the run is resumed, the journal is written anew as short as it can be.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    /// Locked as long as it is open.
+    lock: File,
+    state: JournalState,
+}
+
+/// What a run has of its folder.
+pub(crate) struct Begun<W> {
+    pub(crate) numbering: Numbering,
+    pub(crate) sink: Journalled<W>,
+    /// The output has records already, and what stands before them.
+    pub(crate) has_output: bool,
+    pub(crate) round: u32,
+    /// How many jobs were done before.
+    pub(crate) resumed: u64,
+    /// Locked as long as it is open.
+    pub(crate) lock: File,
+}
+
+impl RunFolder {
+    /// Opens a folder, which is made if it is not there. `options` are what shapes the output, by names that
+    /// [`RunFolderError::Different`] tells: they must be those with which the run began.
+    ///
+    /// # Errors
+    /// Another process has the folder, or it is that of a run with other options, or cannot be read.
+    pub fn open<N: Into<String>, V: Into<String>>(
+        path: impl Into<PathBuf>,
+        options: impl IntoIterator<Item = (N, V)>,
+    ) -> Result<Self, RunFolderError> {
+        let path = path.into();
+        let of = |error| RunFolderError::Io(path.clone(), error);
+        fs::create_dir_all(&path).map_err(of)?;
+        let lock =
+            OpenOptions::new().write(true).create(true).truncate(false).open(path.join(LOCK));
+        let lock = lock.map_err(of)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(RunFolderError::InUse(path)),
+            Err(TryLockError::Error(error)) => return Err(of(error)),
+        }
+        let options = options.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let options: BTreeMap<String, String> = options.collect();
+        let state = match File::open(path.join(JOURNAL)) {
+            Ok(journal) => match JournalState::read(journal).map_err(of)? {
+                Some(state) => state,
+                None => return Err(RunFolderError::Unknown(path)),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                JournalState { options: options.clone(), ..JournalState::default() }
+            }
+            Err(error) => return Err(of(error)),
+        };
+        if let Some((name, was, is)) = difference(&state.options, &options) {
+            return Err(RunFolderError::Different { folder: path, name, was, is });
+        }
+        Ok(Self { path, lock, state })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many jobs are done.
+    pub fn done(&self) -> u64 {
+        self.state.done.count()
+    }
+
+    /// How many of those failed: they came to an error, or to a status of 400 or more.
+    pub fn failed(&self) -> u64 {
+        self.state.failures.len() as u64
+    }
+
+    /// Whether all jobs that were asked for are done.
+    pub fn is_complete(&self) -> bool {
+        self.state.is_complete
+    }
+
+    /// Has failed jobs done again, those for which `which` says so, by their status or kind of error. Their new records
+    /// follow the others, so that such a job has several, of which the last counts. Returns how many they are.
+    ///
+    /// A second time failed jobs are only begun again when all are done: while some are not, a run that is resumed with the
+    /// same call goes on with those, and none is returned.
+    pub fn retry_failed(&mut self, which: impl Fn(ResultCode<'_>) -> bool) -> Option<u64> {
+        let may_begin = self.state.round == 0 || self.state.is_complete;
+        may_begin.then(|| self.state.retry(which))
+    }
+
+    /// Begins or resumes the run, whose records go to `writer`.
+    pub(crate) fn begin<W: ResumableWriter>(self, mut writer: W) -> io::Result<Begun<W>> {
+        let Self { path, lock, state } = self;
+        writer.restore(state.output.as_deref())?;
+        let append =
+            |name: &str| OpenOptions::new().append(true).create(true).open(path.join(name));
+        let checks = Arc::new(append(CHECKS)?);
+        let known = (checks.metadata()?.len() / 4).min(state.done.end());
+        checks.set_len(known * 4)?;
+        let mut before = File::open(path.join(CHECKS))?;
+        before.seek(SeekFrom::Start(0))?;
+        write_anew(&path, &state)?;
+        let JournalState { done, output, round, .. } = state;
+        let (resumed, has_output) = (done.count(), output.is_some());
+        let log = JournalLog::new(append(JOURNAL)?, Arc::clone(&checks), round, output);
+        let numbering = Numbering::new(path, done, known, before, checks);
+        let sink = Journalled::new(writer, log);
+        Ok(Begun { numbering, sink, has_output, round, resumed, lock })
+    }
+}
+
+/// Replaces the journal by one that says the same.
+fn write_anew(folder: &Path, state: &JournalState) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    state.push(&mut bytes);
+    let partial = folder.join(format!("{JOURNAL}.partial"));
+    let mut file = File::create(&partial)?;
+    file.write_all(&bytes)?;
+    file.sync_all()?;
+    fs::rename(partial, folder.join(JOURNAL))?;
+    File::open(folder)?.sync_all()
+}
+
+/// The first option whose value is another, with both.
+fn difference(
+    was: &BTreeMap<String, String>,
+    is: &BTreeMap<String, String>,
+) -> Option<(String, Option<String>, Option<String>)> {
+    let mut names = was.keys().chain(is.keys());
+    let name = names.find(|name| was.get(*name) != is.get(*name))?;
+    Some((name.clone(), was.get(name).cloned(), is.get(name).cloned()))
+}
+
+/// Why a folder cannot be that of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunFolderError {
+    /// Another process has it.
+    InUse(PathBuf),
+    /// The run in it has other options.
+    #[non_exhaustive]
+    Different {
+        /// The folder.
+        folder: PathBuf,
+        /// The option.
+        name: String,
+        /// Its value in the run; none if it has none.
+        was: Option<String>,
+        /// Its value now.
+        is: Option<String>,
+    },
+    /// The journal in it is none, or of another version.
+    Unknown(PathBuf),
+    /// It cannot be read or written.
+    Io(PathBuf, io::Error),
+}
+
+impl Display for RunFolderError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InUse(folder) => write!(f, "another process has the run in {}", folder.display()),
+            Self::Different { folder, name, was, is } => {
+                let (was, is) = (shown(was.as_deref()), shown(is.as_deref()));
+                write!(f, "the run in {} began with {name} {was}, and not {is}", folder.display())
+            }
+            Self::Unknown(folder) => {
+                let journal = folder.join(JOURNAL);
+                write!(f, "{} is no journal that this version can read", journal.display())
+            }
+            Self::Io(folder, error) => {
+                write!(f, "cannot have a run in {}: {error}", folder.display())
+            }
+        }
+    }
+}
+
+fn shown(value: Option<&str>) -> &str {
+    match value {
+        None | Some("") => "(none)",
+        Some(value) => value,
+    }
+}
+
+impl Error for RunFolderError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Where the records of a run go that can be resumed: what can go back to where it was.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// Where the output of a run is, so that it can go on there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The place, in a form of the writer's own.
+    pub state: Vec<u8>,
+    /// How many records of those that were written since the writer was restored are certain to be in what that place
+    /// leads back to; none for all of them. The jobs of the others are done again if the process ends before they are
+    /// certain, so that a writer which cannot be cut within a file says here what its complete files have.
+    pub records: Option<u64>,
+}
+
+/// A writer that a run with a [`RunFolder`](super::RunFolder) can write its records to: it can go back to where it was
+/// before the process ended.
+///
+/// A run calls [`restore`](Self::restore) first. Then it writes whole records and flushes, asks for a
+/// [`checkpoint`](Self::checkpoint), writes that to its journal, and calls [`committed`](Self::committed); and so on.
+pub trait ResumableWriter: Write {
+    /// Goes back to a checkpoint, by its state: everything that was written after it is taken away. None is the
+    /// beginning, before anything was written.
+    ///
+    /// # Errors
+    /// The output is not there any more, or not as it was.
+    fn restore(&mut self, state: Option<&[u8]>) -> io::Result<()>;
+
+    /// Where the output is now. What was written before must outlive the process.
+    ///
+    /// # Errors
+    /// The system's.
+    fn checkpoint(&mut self) -> io::Result<Checkpoint>;
+
+    /// The checkpoint that was asked for last is in the journal: what it says is complete may be told to others. By
+    /// default nothing is done. It may not be called for the last one, where the process ended: `restore` does the same
+    /// then.
+    ///
+    /// # Errors
+    /// The system's.
+    fn committed(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Writes what stands at the end. A checkpoint after it leads back to where more records can be written.
+    ///
+    /// # Errors
+    /// The system's.
+    fn end(&mut self, end: &[u8]) -> io::Result<()>;
+
+    /// Has what was written outlive a loss of power, too.
+    ///
+    /// # Errors
+    /// The system's.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file that the records of a run with a [`RunFolder`](super::RunFolder) are written to.
+#[derive(Debug)]
+pub struct OutputFile {
+    file: File,
+    /// Where records end.
+    end: u64,
+}
+
+impl OutputFile {
+    /// Opens a file, or makes it. Only when the run begins is it emptied, if that was not resumed.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        Ok(Self { file, end: 0 })
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.end += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl ResumableWriter for OutputFile {
+    fn restore(&mut self, state: Option<&[u8]>) -> io::Result<()> {
+        let state = state.map(|state| state.try_into().map(u64::from_le_bytes));
+        let end = state.transpose().map_err(|_| no_state())?.unwrap_or(0);
+        cut(&mut self.file, end)?;
+        self.end = end;
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> io::Result<Checkpoint> {
+        Ok(Checkpoint { state: self.end.to_le_bytes().to_vec(), records: None })
+    }
+
+    fn end(&mut self, end: &[u8]) -> io::Result<()> {
+        // It does not count: what follows takes its place.
+        self.file.write_all(end)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+/// Cuts a file to its first `length` bytes, and goes to its end.
+///
+/// # Errors
+/// It is shorter, or the system's.
+pub(crate) fn cut(file: &mut File, length: u64) -> io::Result<()> {
+    let about = file.metadata()?;
+    if about.len() < length {
+        let text = format!("it has {} bytes, and had {length} when the run ended", about.len());
+        return Err(io::Error::new(ErrorKind::InvalidData, text));
+    }
+    // What is no file cannot be cut, and has nothing to be cut off.
+    if about.is_file() {
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length))?;
+    }
+    Ok(())
+}
+
+/// The error for a state that this writer did not write.
+pub(crate) fn no_state() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "the journal is of another output")
+}

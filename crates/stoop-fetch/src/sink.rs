@@ -1,0 +1,40 @@
+//! What the writer's thread gives records to: the caller's writer, as it is or with a journal.
+
+use std::io::{self, Write};
+
+use crate::summary::ResultCode;
+
+/// A job that is done, where a journal is kept of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) number: u64,
+    pub(crate) code: ResultCode<'static>,
+    /// It has a record, which a filter may have kept back.
+    pub(crate) has_record: bool,
+}
+
+/// Takes records on the writer's thread.
+pub(crate) trait RecordSink: Send + 'static {
+    /// Writes whole records. `done` are the jobs that are done with them, in the order of the records; it is emptied.
+    fn put(&mut self, records: &[u8], done: &mut Vec<Done>) -> io::Result<()>;
+
+    /// Writes what stands at the end. All jobs that were asked for are done if `is_complete`.
+    fn end(&mut self, end: &[u8], is_complete: bool) -> io::Result<()>;
+}
+
+/// The caller's writer as it is.
+pub(crate) struct Plain<W>(pub(crate) W);
+
+impl<W: Write + Send + 'static> RecordSink for Plain<W> {
+    fn put(&mut self, records: &[u8], _: &mut Vec<Done>) -> io::Result<()> {
+        self.0.write_all(records)?;
+        self.0.flush()
+    }
+
+    fn end(&mut self, end: &[u8], _: bool) -> io::Result<()> {
+        match end {
+            [] => Ok(()),
+            end => self.0.write_all(end).and_then(|()| self.0.flush()),
+        }
+    }
+}
