@@ -28,6 +28,7 @@ mod retry;
 mod run;
 mod source;
 mod template;
+mod whole_file;
 
 use std::io::{self, IsTerminal, stdin, stdout};
 

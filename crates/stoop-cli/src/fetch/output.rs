@@ -67,12 +67,7 @@ impl LineSink {
     }
 
     fn file(path: &Path, input: Option<&Path>) -> io::Result<Self> {
-        let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
-        if let (Some(output), Some(input)) = (id(path), input.and_then(id))
-            && output == input
-        {
-            return Err(io::Error::other("it is the input, which would be lost"));
-        }
+        check_is_not(path, input)?;
         let file = File::create(path)?;
         Ok(Self { file: Some(file), write_bytes: FILE_WRITE_BYTES, progress: None })
     }
@@ -103,6 +98,20 @@ impl Write for LineSink {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Whether a file can be written without losing the input.
+///
+/// # Errors
+/// It is the input.
+pub(super) fn check_is_not(path: &Path, input: Option<&Path>) -> io::Result<()> {
+    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
+    match (id(path), input.and_then(id)) {
+        (Some(output), Some(input)) if output == input => {
+            Err(io::Error::other("it is the input, which would be lost"))
+        }
+        _ => Ok(()),
     }
 }
 

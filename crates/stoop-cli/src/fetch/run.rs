@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::exit;
 use std::time::Duration;
 
-use stoop_fetch::format::{Csv, JsonLines, ShardFormat, Shards, Tar, Warc};
+use stoop_fetch::format::{Csv, JsonLines, Parquet, ShardFormat, Shards, Tar, Warc};
 use stoop_fetch::source::JobSource;
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{Fetch, FetchError, Run, Stop};
@@ -16,11 +16,12 @@ use tokio::time::{Instant, interval, sleep_until};
 use super::describe::describe;
 use super::jobs::jobs;
 use super::output::{LineSink, RecordOutput};
-use super::output_args::LineFormat;
+use super::output_args::{CompressionName, LineFormat};
 use super::plan::{FetchPlan, UrlSource};
 use super::pretty::Pretty;
 use super::progress::ProgressDisplay;
 use super::source::OpenSource;
+use super::whole_file::WholeFile;
 use crate::failure::CommandFailure;
 use crate::signals::{self, Signals};
 
@@ -74,14 +75,20 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         UrlSource::Stdin | UrlSource::Text(_) => None,
     };
     let bar = progress.as_ref().map(ProgressDisplay::bar);
-    let sink = LineSink::open(&plan.output, input_path, bar);
+    let whole = match plan.format {
+        LineFormat::Parquet => WholeFile::of(&plan.output, input_path),
+        _ => Ok(None),
+    };
+    let whole = whole.map_err(|error| cannot_write(&error))?;
+    let output = whole.as_ref().map_or_else(|| plan.output.clone(), WholeFile::output);
+    let sink = LineSink::open(&output, input_path, bar);
     let sink = sink.map_err(|error| cannot_write(&error))?;
-    let lines = input.reader(stop.clone()).map_err(|error| cannot_read(&error))?;
+    let source = jobs(&plan, input, stop).map_err(|error| cannot_read(&error))?;
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
-    let run = start(fetch, &plan, jobs(&plan, lines, stop), sink).map_err(|error| match error {
+    let run = start(fetch, &plan, source, sink).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
         FetchError::Write(error) => cannot_write(&error),
@@ -91,7 +98,10 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     if let Some(progress) = progress {
         progress.clear();
     }
-    let finished = run.wait();
+    let mut finished = run.wait();
+    if let Some(whole) = whole.filter(|_| finished.written.is_ok()) {
+        finished.written = whole.finish();
+    }
     let saved = finished.saved.map_err(|error| {
         CommandFailure::Io(format!("{error}; the run ended there, without all its URLs"))
     });
@@ -131,6 +141,10 @@ fn start(
         true => Warc::new().revisits(REVISITS_BYTES),
         false => Warc::new(),
     };
+    let warc = match plan.compression {
+        Some(CompressionName::None) => warc.uncompressed(),
+        _ => warc,
+    };
     if let RecordOutput::Folder(folder) = &plan.output {
         let shards = Shards::new(folder).bytes_max(plan.file_size.unwrap_or(FILE_SIZE));
         return match plan.format {
@@ -138,19 +152,36 @@ fn start(
             LineFormat::Jsonl | LineFormat::Pretty => start_shards(fetch, source, lines, shards),
             LineFormat::Warc => start_shards(fetch, source, warc, shards),
             LineFormat::Tar => start_shards(fetch, source, Tar::new(), shards),
+            LineFormat::Parquet => {
+                let opened = parquet(plan).open_shards(shards);
+                let (format, writer) = opened.map_err(FetchError::Write)?;
+                fetch.start(source, format, writer)
+            }
         };
     }
     match plan.format {
         LineFormat::Csv => fetch.start(source, csv, sink),
         LineFormat::Jsonl => fetch.start(source, lines, sink),
         LineFormat::Warc => {
-            let is_plain =
-                matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
+            let is_plain = plan.compression.is_none()
+                && matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
             fetch.start(source, if is_plain { warc.uncompressed() } else { warc }, sink)
         }
         LineFormat::Tar => fetch.start(source, Tar::new(), sink),
+        LineFormat::Parquet => {
+            let (format, writer) = parquet(plan).open(sink);
+            fetch.start(source, format, writer)
+        }
         LineFormat::Pretty => fetch.start(source, Pretty { is_coloured: plan.is_coloured }, sink),
     }
+}
+
+fn parquet(plan: &FetchPlan) -> Parquet {
+    let parquet = match plan.compression {
+        Some(CompressionName::None) => Parquet::new().uncompressed(),
+        _ => Parquet::new(),
+    };
+    if plan.has_no_body { parquet.without_content() } else { parquet }
 }
 
 fn start_shards(
