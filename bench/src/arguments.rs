@@ -55,6 +55,8 @@ pub(crate) enum WorkOptions {
     Resilience(ResilienceOptions),
     /// The concurrency that `stoop fetch` finds, beside fixed ones: URLs per second
     Concurrency(ConcurrencyOptions),
+    /// Pages of 10 KiB, fetched and saved in archives and tables: CPU time per page of the client
+    Saving(SavingOptions),
     /// CPU time of decoding content, by a client and by the libraries of the codings alone
     Decode(CommonOptions),
     /// A program that depends on the library: crates, and seconds of its build
@@ -82,6 +84,7 @@ impl WorkOptions {
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
             Self::Concurrency(options) => &options.output,
+            Self::Saving(options) => &options.common.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
             Self::Features(output) | Self::Router(output) | Self::Proto(output) => output,
         }
@@ -319,6 +322,18 @@ pub(crate) struct ConcurrencyOptions {
     /// How long each turn lasts, in seconds
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=120))]
     pub(crate) seconds: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct SavingOptions {
+    #[command(flatten)]
+    pub(crate) common: CommonOptions,
+    /// Pages to save
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(10..=5_000_000))]
+    pub(crate) pages: u32,
+    /// Requests in flight at once
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) concurrency: u32,
 }
 
 #[derive(Args)]

@@ -15,6 +15,7 @@ pub(crate) mod proto;
 pub(crate) mod requests;
 pub(crate) mod resilience;
 pub(crate) mod router;
+pub(crate) mod saving;
 pub(crate) mod server;
 pub(crate) mod slow;
 
