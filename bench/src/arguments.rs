@@ -57,6 +57,8 @@ pub(crate) enum WorkOptions {
     Concurrency(ConcurrencyOptions),
     /// `stoop fetch --run`, killed at random moments: whether each URL is once in its output, by other programs' readers
     Resume(ResumeOptions),
+    /// Pages of 10 KiB, fetched and saved in archives and tables: CPU time per page of the client
+    Saving(SavingOptions),
     /// CPU time of decoding content, by a client and by the libraries of the codings alone
     Decode(CommonOptions),
     /// A program that depends on the library: crates, and seconds of its build
@@ -85,6 +87,7 @@ impl WorkOptions {
             Self::Resilience(options) => &options.common.output,
             Self::Concurrency(options) => &options.output,
             Self::Resume(options) => &options.output,
+            Self::Saving(options) => &options.common.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
             Self::Features(output) | Self::Router(output) | Self::Proto(output) => output,
         }
@@ -337,6 +340,18 @@ pub(crate) struct ResumeOptions {
     /// URLs of each run: enough that it is not over before the last kill
     #[arg(long, default_value_t = 60_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub(crate) urls: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct SavingOptions {
+    #[command(flatten)]
+    pub(crate) common: CommonOptions,
+    /// Pages to save
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(10..=5_000_000))]
+    pub(crate) pages: u32,
+    /// Requests in flight at once
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) concurrency: u32,
 }
 
 #[derive(Args)]

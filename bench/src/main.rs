@@ -106,6 +106,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Concurrency(options) => work::concurrency::run(&bench, options),
         WorkOptions::Resume(options) => one(work::resume::run(&bench, options)),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
+        WorkOptions::Saving(options) => one(work::saving::run(&bench, options)),
         WorkOptions::Decode(common) => work::decode::run(&bench, common),
         WorkOptions::Build(common) => one(work::build::run(&bench, common)),
         WorkOptions::Features(_) => one(work::features::run(&bench)),

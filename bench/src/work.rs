@@ -16,6 +16,7 @@ pub(crate) mod requests;
 pub(crate) mod resilience;
 pub(crate) mod resume;
 pub(crate) mod router;
+pub(crate) mod saving;
 pub(crate) mod server;
 pub(crate) mod slow;
 

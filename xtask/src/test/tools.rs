@@ -105,6 +105,29 @@ const WARC_READERS: Tool = Tool {
     ],
 };
 
+/// Readers and writers of Apache Parquet in C++, which read our tables, and write lists for us.
+const PARQUET_READERS: Tool = Tool {
+    name: "pyarrow and duckdb",
+    probe: &[
+        "test",
+        "-d",
+        "target/tools/parquet/pyarrow-26.0.1.dist-info",
+        "-a",
+        "-d",
+        "target/tools/parquet/duckdb-2.0.1.dist-info",
+    ],
+    install: &[
+        "pip3",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--upgrade",
+        "--target=target/tools/parquet",
+        "pyarrow==26.0.1",
+        "duckdb==2.0.1",
+    ],
+};
+
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY, AUTOBAHN];
 
 /// Programs that the tests talk to or that download what they read, and their Debian packages. A
@@ -185,8 +208,9 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
         commands.push(install.arg("--no-install-recommends").args(packages));
     }
     // They need Go and pip, which are among the packages.
-    let behind =
-        [GO_HTTPBIN, PROTEGO, WARC_READERS].into_iter().filter(|tool| !tool.is_installed());
+    let behind = [GO_HTTPBIN, PROTEGO, WARC_READERS, PARQUET_READERS]
+        .into_iter()
+        .filter(|tool| !tool.is_installed());
     commands.extend(behind.map(|tool| command(tool.install)));
     let mut failed = Vec::new();
     for command in &commands {

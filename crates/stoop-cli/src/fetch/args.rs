@@ -27,6 +27,7 @@ Examples:
   stoop fetch -i urls.txt --save pages/ --save-as url -f jsonl -o pages.jsonl
   stoop fetch -i urls.txt -f warc -o crawl/ --file-size 500MB
   stoop fetch -i urls.txt -f warc --run crawl/      # killed or not, the same command goes on
+  stoop fetch -i urls.parquet --url-column link -f parquet -o pages/
   stoop fetch -i hosts.txt -f jsonl --extract title,server,chain,tls
   sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
   stoop fetch -i pages.csv --url-column link --keep-columns --shard 1/4 -f jsonl > part1.jsonl
@@ -50,6 +51,11 @@ With csv and tsv a row is a URL, with quotes as in RFC 4180. The header names th
 id, unless --url-column and --id-column name others. All else is ignored, or kept in meta. A row of
 too many or too few fields, or of more than 1 MiB, or not UTF-8 where that is needed, gets
 invalid_job, which tells the row and its line. If a column is not there, nothing is fetched.
+
+With parquet a row is a URL, and the columns are found as those of csv: a text for the URL, a text
+or number for the id. --keep-columns keeps all but bytes, lists, maps and structures: numbers and
+truth values as such in meta, times by RFC 3339. A row without a URL gets invalid_job. It is read
+from a file, since its directory is at its end.
 
 With sitemap each <loc> of the document is a URL, or each <link> of RSS and Atom. The sitemaps that
 an index names are fetched, one at a time and each within --timeout, and read in its place; one that
@@ -125,6 +131,11 @@ by a byte order mark, content_type, or what HTML or XML declares. url_bytes is t
 but printable ASCII as %XX: url has U+FFFD for bytes that are no text, and can be the same for
 different lines.
 
+Columns (parquet): the fields of jsonl, which are null where they are left out there; start_time and
+the times of tls are times, chain and subject_an lists, meta is a text in JSON. headers, a list of
+{name, value}, and body, bytes, are the answer as it was received, a body over 2,014 MiB is null. A
+row group ends at 64 MiB of records, before compression, which is also about the memory it takes.
+
 Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused
   connect_timeout connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports
@@ -143,7 +154,7 @@ A terminal that is narrower than the table gets one figure a line.
 Variables (a flag overrides them; an empty one counts as not set; --no-env ignores all of these):
   STOOP_CONCURRENCY, STOOP_REQUEST_TIMEOUT, STOOP_USER_AGENT, STOOP_LIMIT, STOOP_DURATION
              as --concurrency, --timeout, --user-agent, --limit and --duration
-  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl, warc, tar or pretty
+  STOOP_FORMAT   plain (csv, also on a terminal), csv, jsonl, warc, tar, parquet or pretty
   CONCURRENCY, REQUEST_TIMEOUT, USER_AGENT, LIMIT, DURATION, FORMAT
              the same where those are not set. As they may be meant for other programs, an invalid
              one is ignored, and one that changes a default is named, on stderr
@@ -351,7 +362,8 @@ pub(super) fn format(text: &str) -> Result<LineFormat, String> {
         "pretty" => Ok(LineFormat::Pretty),
         "warc" => Ok(LineFormat::Warc),
         "tar" => Ok(LineFormat::Tar),
-        _ => Err("must be plain, csv, jsonl, warc, tar or pretty".to_owned()),
+        "parquet" => Ok(LineFormat::Parquet),
+        _ => Err("must be plain, csv, jsonl, warc, tar, parquet or pretty".to_owned()),
     }
 }
 

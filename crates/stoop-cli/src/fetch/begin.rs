@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use stoop_fetch::format::{RecordFormat, ShardFormat, Shards};
+use stoop_fetch::format::{Parquet, RecordFormat, ShardFormat, Shards};
 use stoop_fetch::source::JobSource;
-use stoop_fetch::{Fetch, FetchError, OutputFile, Run, RunFolder};
+use stoop_fetch::{Fetch, FetchError, OutputFile, ResumableWriter, Run, RunFolder};
 
 use super::output::{LineSink, RecordOutput};
 
@@ -52,11 +52,30 @@ impl Begin {
         format: impl ShardFormat,
         shards: Shards,
     ) -> Result<Run, FetchError> {
-        let Self { fetch, source, folder, .. } = self;
         let (format, writer) = shards.open(format).map_err(FetchError::Write)?;
-        match folder {
-            Some(folder) => fetch.start_in(folder, source, format, writer),
-            None => fetch.start(source, format, writer),
+        self.opened(format, writer)
+    }
+
+    /// Begins a run whose records go to tables in a folder.
+    pub(super) fn tables(self, tables: Parquet, shards: Shards) -> Result<Run, FetchError> {
+        let (format, writer) = tables.open_shards(shards).map_err(FetchError::Write)?;
+        self.opened(format, writer)
+    }
+
+    /// Begins a run whose records go to one table, which no run goes on with.
+    pub(super) fn table(self, table: Parquet) -> Result<Run, FetchError> {
+        let (format, writer) = table.open(self.sink);
+        self.fetch.start(self.source, format, writer)
+    }
+
+    fn opened(
+        self,
+        format: impl RecordFormat,
+        writer: impl ResumableWriter + Send + 'static,
+    ) -> Result<Run, FetchError> {
+        match self.folder {
+            Some(folder) => self.fetch.start_in(folder, self.source, format, writer),
+            None => self.fetch.start(self.source, format, writer),
         }
     }
 }

@@ -77,6 +77,11 @@ impl ContentArgs {
         self.no_content
     }
 
+    /// Whether content is received, and kept nowhere else than in records.
+    pub(super) fn is_for_rows(&self) -> bool {
+        !self.no_content && !self.head && self.save.is_none()
+    }
+
     /// Whether digests are told.
     pub(super) fn has_digests(&self) -> bool {
         !self.digest.is_empty()

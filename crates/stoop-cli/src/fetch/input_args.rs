@@ -18,11 +18,11 @@ pub(crate) struct InputArgs {
     pub(super) input: Option<PathBuf>,
 
     /// What the input is [default: by the name of FILE, .csv, .tsv, .jsonl, .ndjson or .xml, also with
-    /// .gz or .zst behind it; else lines]
+    /// .gz or .zst behind it, or .parquet; else lines]
     #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
     input_format: Option<InputFormat>,
 
-    /// The column of URLs in csv and tsv, by name or number; in jsonl the name [default: url]
+    /// The column of URLs in csv, tsv and parquet, by name or number; in jsonl the name [default: url]
     #[arg(long, value_name = "COLUMN")]
     url_column: Option<String>,
 
@@ -74,7 +74,7 @@ impl InputArgs {
         let guessed = self.input.as_deref().and_then(InputFormat::of_name);
         let format = self.input_format.or(guessed).unwrap_or_default();
         let is_table = matches!(format, InputFormat::Csv | InputFormat::Tsv);
-        let has_columns = is_table || format == InputFormat::Jsonl;
+        let has_columns = is_table || matches!(format, InputFormat::Jsonl | InputFormat::Parquet);
         let of_columns = [
             ("--url-column", self.url_column.is_some()),
             ("--id-column", self.id_column.is_some()),
@@ -84,7 +84,7 @@ impl InputArgs {
             [("--no-header", self.no_header), ("--delimiter", self.delimiter.is_some())];
         let wrong = of_columns.iter().find(|(_, is_given)| *is_given && !has_columns);
         if let Some((option, _)) = wrong {
-            return Err(not_for(option, format, "csv, tsv or jsonl"));
+            return Err(not_for(option, format, "csv, tsv, jsonl or parquet"));
         }
         if let Some((option, _)) = of_tables.iter().find(|(_, is_given)| *is_given && !is_table) {
             return Err(not_for(option, format, "csv or tsv"));
@@ -98,7 +98,7 @@ impl InputArgs {
             url_column: self.url_column.clone(),
             id_column: self.id_column.clone(),
             keeps_columns: self.keep_columns,
-            has_header: !self.no_header,
+            has_header: is_table && !self.no_header,
             delimiter: match (format, self.delimiter) {
                 (InputFormat::Tsv, _) | (_, Some(DelimiterName::Tab)) => Delimiter::Tab,
                 (_, Some(DelimiterName::Semicolon)) => Delimiter::Semicolon,
@@ -135,7 +135,7 @@ mod tests {
         for (args, expected) in [
             (
                 columns,
-                "--url-column is for an --input-format of csv, tsv or jsonl, and this is lines",
+                "--url-column is for an --input-format of csv, tsv, jsonl or parquet, and this is lines",
             ),
             (tabs, "--delimiter is for an --input-format of csv, and this is tsv"),
             (json, "--no-header is for an --input-format of csv or tsv, and this is jsonl"),

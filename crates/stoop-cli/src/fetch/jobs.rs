@@ -1,28 +1,35 @@
 //! The jobs of the input: what its lines, rows or elements are, and which of them are fetched.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use stoop_fetch::Stop;
 use stoop_fetch::source::{
-    Column, CsvJobs, Distinct, JobSource, JsonJobs, Lines, Sharded, Sitemap,
+    Column, CsvJobs, Distinct, JobSource, JsonJobs, Lines, ParquetJobs, Sharded, Sitemap,
 };
 
 use super::jobs_plan::{InputFormat, JobsPlan};
 use super::nested::NestedSitemaps;
 use super::plan::FetchPlan;
+use super::source::OpenSource;
 
 /// The jobs of `input`, as the plan says. `stop` ends the run.
+///
+/// # Errors
+/// It cannot be read.
 pub(super) fn jobs(
     plan: &FetchPlan,
-    input: Box<dyn Read + Send>,
+    input: OpenSource,
     stop: Stop,
-) -> Box<dyn JobSource> {
+) -> io::Result<Box<dyn JobSource>> {
     let jobs = &plan.jobs;
+    let reader = |input: OpenSource| input.reader(stop.clone());
     let source: Box<dyn JobSource> = match jobs.format {
-        InputFormat::Lines => Box::new(Lines::new(input)),
-        InputFormat::Jsonl => Box::new(json(jobs, input)),
-        InputFormat::Csv | InputFormat::Tsv => Box::new(table(jobs, input)),
+        InputFormat::Lines => Box::new(Lines::new(reader(input)?)),
+        InputFormat::Jsonl => Box::new(json(jobs, reader(input)?)),
+        InputFormat::Csv | InputFormat::Tsv => Box::new(table(jobs, reader(input)?)),
+        InputFormat::Parquet => Box::new(parquet(jobs, input)?),
         InputFormat::Sitemap => {
+            let input = reader(input)?;
             let mut nested = NestedSitemaps::new(plan.clone(), stop);
             Box::new(Sitemap::new(input).open_nested(move |url| nested.open(url)))
         }
@@ -31,10 +38,22 @@ pub(super) fn jobs(
         Some(shard) => Box::new(Sharded::new(source, shard, jobs.group)),
         None => source,
     };
-    match jobs.is_distinct {
+    Ok(match jobs.is_distinct {
         true => Box::new(Distinct::new(source)),
         false => source,
-    }
+    })
+}
+
+fn parquet(plan: &JobsPlan, input: OpenSource) -> io::Result<ParquetJobs> {
+    let jobs = ParquetJobs::new(input.file()?).keep_columns(plan.keeps_columns);
+    let jobs = match &plan.url_column {
+        Some(typed) => jobs.url_column(column(typed)),
+        None => jobs,
+    };
+    Ok(match &plan.id_column {
+        Some(typed) => jobs.id_column(column(typed)),
+        None => jobs,
+    })
 }
 
 fn json<R: Read>(plan: &JobsPlan, input: R) -> JsonJobs<R> {

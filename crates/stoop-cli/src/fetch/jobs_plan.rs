@@ -38,6 +38,8 @@ pub(crate) enum InputFormat {
     Csv,
     /// the same with tabs
     Tsv,
+    /// a table of Apache Parquet
+    Parquet,
     /// XML of sitemaps.org, also an index, or RSS or Atom
     Sitemap,
 }
@@ -67,6 +69,8 @@ impl InputFormat {
         let packed = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end));
         let (_, end) = packed.unwrap_or(&name).rsplit_once('.')?;
         match end {
+            // It is compressed within, and read by positions.
+            "parquet" if packed.is_none() => Some(Self::Parquet),
             "csv" => Some(Self::Csv),
             "tsv" => Some(Self::Tsv),
             "jsonl" | "ndjson" => Some(Self::Jsonl),
@@ -82,6 +86,7 @@ impl InputFormat {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
             Self::Sitemap => "sitemap",
         }
     }
@@ -99,6 +104,8 @@ mod tests {
             ("a.b.jsonl.zst", Some(InputFormat::Jsonl)),
             ("a.ndjson", Some(InputFormat::Jsonl)),
             ("sitemap.xml.gz", Some(InputFormat::Sitemap)),
+            ("URLS.parquet", Some(InputFormat::Parquet)),
+            ("urls.parquet.gz", None),
             ("urls.txt", None),
             ("urls.csv.txt", None),
             ("urls.gz", None),

@@ -31,6 +31,7 @@ mod run_args;
 mod run_folder;
 mod source;
 mod template;
+mod whole_file;
 
 use std::io::{self, IsTerminal, stdin, stdout};
 

@@ -63,7 +63,7 @@ impl LineSink {
         match output {
             RecordOutput::Stdout => Self::stdout(progress),
             RecordOutput::File(path) => {
-                check_other(path, input)?;
+                check_is_not(path, input)?;
                 if is_resumable { Ok(Self::discard()) } else { Self::file(path) }
             }
             // Files in a folder are written by the library.
@@ -88,17 +88,6 @@ impl LineSink {
     }
 }
 
-/// Checks that an output is not the input.
-fn check_other(output: &Path, input: Option<&Path>) -> io::Result<()> {
-    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
-    match (id(output), input.and_then(id)) {
-        (Some(output), Some(input)) if output == input => {
-            Err(io::Error::other("it is the input, which would be lost"))
-        }
-        _ => Ok(()),
-    }
-}
-
 impl Write for LineSink {
     /// Writes all of `lines`, which are whole ones.
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
@@ -113,6 +102,20 @@ impl Write for LineSink {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Whether a file can be written without losing the input.
+///
+/// # Errors
+/// It is the input.
+pub(super) fn check_is_not(path: &Path, input: Option<&Path>) -> io::Result<()> {
+    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
+    match (id(path), input.and_then(id)) {
+        (Some(output), Some(input)) if output == input => {
+            Err(io::Error::other("it is the input, which would be lost"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -23,6 +23,15 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "SIZE", value_parser = file_size)]
     pub(super) file_size: Option<u64>,
 
+    /// How an archive or parquet is compressed [default: zstd for parquet; for an archive gzip, unless the
+    /// name of FILE ends with .warc]
+    #[arg(long, value_name = "NAME")]
+    pub(super) compression: Option<CompressionName>,
+
+    /// Write parquet without the content, which has no columns headers and body then
+    #[arg(long)]
+    pub(super) no_body: bool,
+
     /// In an archive, refer to content that it has already in place of writing it again, by its digest
     #[arg(long)]
     pub(super) revisits: bool,
@@ -66,9 +75,23 @@ pub(crate) enum LineFormat {
     Warc,
     /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content
     Tar,
+    /// a table of Apache Parquet: the fields of jsonl as columns, and headers and body with the content;
+    /// no body with --no-body, --no-content, --head or --save. FILE gets its name when it is whole
+    Parquet,
     /// `[code] url: Nms`
     #[value(help = "[code] url: Nms")]
     Pretty,
+}
+
+/// How content is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompressionName {
+    /// zstd, by its level 3
+    Zstd,
+    /// gzip, by its level 6
+    Gzip,
+    /// not at all
+    None,
 }
 
 fn file_size(text: &str) -> Result<u64, String> {

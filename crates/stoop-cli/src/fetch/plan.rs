@@ -20,7 +20,7 @@ use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
-use super::output_args::{LineFormat, OutputArgs, SummaryStyle};
+use super::output_args::{CompressionName, LineFormat, OutputArgs, SummaryStyle};
 use super::run_args::RunArgs;
 use super::template::Template;
 use crate::failure::CommandFailure;
@@ -86,6 +86,10 @@ pub(crate) struct FetchPlan {
     pub(crate) file_size: Option<u64>,
     /// An archive refers to content that it has already.
     pub(crate) has_revisits: bool,
+    /// How an archive or a table is compressed, if that was given.
+    pub(super) compression: Option<CompressionName>,
+    /// A table has no content.
+    pub(super) has_no_body: bool,
     /// CSV begins with the names of its columns.
     pub(crate) has_csv_header: bool,
     pub(crate) format: LineFormat,
@@ -163,6 +167,7 @@ impl FetchPlan {
         check_output(format, &output, is_terminal, &args.output, &args.content)?;
         args.content.check(format)?;
         args.run.check(&output, format, args.output.revisits)?;
+        let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
         let jobs = args.input.jobs(args.politeness.group())?;
         let source = match args.input.input {
@@ -225,6 +230,8 @@ impl FetchPlan {
             output,
             file_size: args.output.file_size,
             has_revisits: args.output.revisits,
+            compression: args.output.compression,
+            has_no_body,
             format,
             has_csv_header: args.output.csv_header,
             summary: args.output.summary(),
@@ -266,8 +273,11 @@ fn check_output(
         LineFormat::Warc | LineFormat::Tar if is_terminal => {
             "an archive is not for a terminal: add -o FILE, or -o FOLDER/"
         }
+        LineFormat::Parquet if is_terminal => {
+            "parquet is not for a terminal: add -o FILE, or -o FOLDER/"
+        }
         LineFormat::Pretty if is_folder => {
-            "-f pretty is for people, and one file: use csv, jsonl, warc or tar"
+            "-f pretty is for people, and one file: use csv, jsonl, warc, tar or parquet"
         }
         LineFormat::Warc | LineFormat::Tar if content.skips() => {
             "--no-content leaves out what -f warc and -f tar are for"
@@ -275,6 +285,12 @@ fn check_output(
         _ if args.csv_header && format != LineFormat::Csv => "--csv-header is for -f csv",
         _ if content.has_digests() && matches!(format, LineFormat::Csv | LineFormat::Pretty) => {
             "--digest needs --format jsonl: lines of csv and pretty have no place for it"
+        }
+        _ if args.no_body && format != LineFormat::Parquet => {
+            "--no-body is for tables: add -f parquet"
+        }
+        _ if !is_known_compression(args.compression, format) => {
+            "--compression is zstd or none for -f parquet, gzip or none for -f warc"
         }
         _ if args.revisits && format != LineFormat::Warc => {
             "--revisits is for archives: add -f warc"
@@ -285,4 +301,14 @@ fn check_output(
         _ => return Ok(()),
     };
     Err(CommandFailure::Usage(fault.to_owned()))
+}
+
+/// Whether a format can be compressed so.
+fn is_known_compression(name: Option<CompressionName>, format: LineFormat) -> bool {
+    match name {
+        None => true,
+        Some(CompressionName::Zstd) => format == LineFormat::Parquet,
+        Some(CompressionName::Gzip) => format == LineFormat::Warc,
+        Some(CompressionName::None) => matches!(format, LineFormat::Parquet | LineFormat::Warc),
+    }
 }

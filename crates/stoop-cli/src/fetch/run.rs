@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::exit;
 use std::time::Duration;
 
-use stoop_fetch::format::{Csv, JsonLines, Shards, Tar, Warc};
+use stoop_fetch::format::{Csv, JsonLines, Parquet, Shards, Tar, Warc};
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
@@ -16,12 +16,13 @@ use super::begin::Begin;
 use super::describe::describe;
 use super::jobs::jobs;
 use super::output::{LineSink, RecordOutput};
-use super::output_args::LineFormat;
+use super::output_args::{CompressionName, LineFormat};
 use super::plan::{FetchPlan, UrlSource};
 use super::pretty::Pretty;
 use super::progress::ProgressDisplay;
 use super::run_folder;
 use super::source::OpenSource;
+use super::whole_file::WholeFile;
 use crate::failure::CommandFailure;
 use crate::signals::{self, Signals};
 
@@ -75,15 +76,21 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         UrlSource::Stdin | UrlSource::Text(_) => None,
     };
     let bar = progress.as_ref().map(ProgressDisplay::bar);
-    let sink = LineSink::open(&plan.output, input_path, bar, plan.run.has_folder());
+    let whole = match plan.format {
+        LineFormat::Parquet => WholeFile::of(&plan.output, input_path),
+        _ => Ok(None),
+    };
+    let whole = whole.map_err(|error| cannot_write(&error))?;
+    let output = whole.as_ref().map_or_else(|| plan.output.clone(), WholeFile::output);
+    let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder());
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
-    let lines = input.reader(stop.clone()).map_err(|error| cannot_read(&error))?;
+    let source = jobs(&plan, input, stop).map_err(|error| cannot_read(&error))?;
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
     let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
-    let begin = Begin::new(fetch, jobs(&plan, lines, stop), folder, &plan.output, sink);
+    let begin = Begin::new(fetch, source, folder, &plan.output, sink);
     let run = start(begin, &plan).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
@@ -95,7 +102,10 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         progress.clear();
     }
     let is_stopped = run.is_stopping();
-    let finished = run.wait();
+    let mut finished = run.wait();
+    if let Some(whole) = whole.filter(|_| finished.written.is_ok()) {
+        finished.written = whole.finish();
+    }
     if finished.check().is_ok() {
         run_folder::tell_end(&plan, finished.figures().total_urls, is_stopped);
     }
@@ -133,6 +143,10 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
         true => Warc::new().revisits(REVISITS_BYTES),
         false => Warc::new(),
     };
+    let warc = match plan.compression {
+        Some(CompressionName::None) => warc.uncompressed(),
+        _ => warc,
+    };
     if let RecordOutput::Folder(folder) = &plan.output {
         let shards = Shards::new(folder)
             .bytes_max(plan.file_size.unwrap_or(FILE_SIZE))
@@ -142,19 +156,29 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
             LineFormat::Jsonl | LineFormat::Pretty => begin.shards(lines, shards),
             LineFormat::Warc => begin.shards(warc, shards),
             LineFormat::Tar => begin.shards(Tar::new(), shards),
+            LineFormat::Parquet => begin.tables(parquet(plan), shards),
         };
     }
     match plan.format {
         LineFormat::Csv => begin.records(csv),
         LineFormat::Jsonl => begin.records(lines),
         LineFormat::Warc => {
-            let is_plain =
-                matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
+            let is_plain = plan.compression.is_none()
+                && matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
             begin.records(if is_plain { warc.uncompressed() } else { warc })
         }
         LineFormat::Tar => begin.records(Tar::new()),
+        LineFormat::Parquet => begin.table(parquet(plan)),
         LineFormat::Pretty => begin.records(Pretty { is_coloured: plan.is_coloured }),
     }
+}
+
+fn parquet(plan: &FetchPlan) -> Parquet {
+    let parquet = match plan.compression {
+        Some(CompressionName::None) => Parquet::new().uncompressed(),
+        _ => Parquet::new(),
+    };
+    if plan.has_no_body { parquet.without_content() } else { parquet }
 }
 
 fn has_extension(path: &Path, extension: &str) -> bool {

@@ -64,6 +64,9 @@ impl RunArgs {
             (RecordOutput::Stdout, _) => {
                 "--run needs an output that can be cut where the run was ended: -o FILE or -o FOLDER/"
             }
+            (RecordOutput::File(_), LineFormat::Parquet) => {
+                "--run cannot cut a table where the run was ended: -o FOLDER/ has several"
+            }
             (_, LineFormat::Warc) if has_revisits => {
                 "--revisits is not for --run: what an archive refers to could be cut off"
             }

@@ -58,6 +58,17 @@ impl OpenSource {
         })
     }
 
+    /// The file that it is, to be read by positions.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(super) fn file(self) -> io::Result<File> {
+        match self {
+            Self::File(file) => Ok(file),
+            Self::Text(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// The reader of its bytes, which decompresses them if need be, and is at its end once `stop` is requested.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! - `extract`: what is told of answers beyond status, length and time
 //! - `sitemaps`: sitemaps of an index
 //! - `tables`: tables and sitemaps as lists, and lists in parts
+//! - `parquet`: tables of Apache Parquet, as output and as lists
 //! - `lines`: exactly one line for each URL, and its content
 //! - `input`: the lines that count as URLs, their sources, and their number
 //! - `get`: one request, beside curl and by itself
@@ -47,6 +48,7 @@ mod manual;
 mod mistyped;
 mod options;
 mod output;
+mod parquet;
 mod politeness;
 mod redirects;
 mod report;

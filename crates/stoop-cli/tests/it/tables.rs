@@ -101,7 +101,7 @@ fn a_column_that_is_not_there_is_a_mistake_and_nothing_is_fetched() {
 #[test]
 fn an_option_for_another_input_is_a_mistake() {
     for (options, expected) in [
-        ("--url-column x", "--url-column is for an --input-format of csv, tsv or jsonl"),
+        ("--url-column x", "--url-column is for an --input-format of csv, tsv, jsonl or parquet"),
         ("--input-format sitemap --keep-columns", "and this is sitemap"),
         ("--input-format jsonl --no-header", "--no-header is for an --input-format of csv or tsv"),
         ("--shard 5/4", "1/4 is the first of four"),

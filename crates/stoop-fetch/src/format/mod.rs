@@ -1,9 +1,14 @@
 //! Formats of records.
 
 mod csv;
+mod frames;
 mod json_lines;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod printable;
 mod shards;
+#[cfg(feature = "parquet")]
+mod single_file;
 mod tar;
 #[cfg(test)]
 mod tests;
@@ -12,8 +17,12 @@ mod warc;
 
 pub use self::csv::Csv;
 pub use self::json_lines::JsonLines;
+#[cfg(feature = "parquet")]
+pub use self::parquet::{Parquet, ParquetRows};
 pub use self::printable::Printable;
 pub use self::shards::{ShardFormat, ShardRecords, ShardWriter, Shards};
+#[cfg(feature = "parquet")]
+pub use self::single_file::SingleFile;
 pub use self::tar::Tar;
 pub use self::warc::Warc;
 use crate::record::Record;

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use self::parts::{Counts, ManifestLine, Resumable, Shard, with_path};
 use super::RecordFormat;
+use super::frames::{Frame, FrameWriter, Frames};
 use crate::record::Record;
 use crate::summary::ResultCode;
 
@@ -31,9 +32,28 @@ pub trait ShardFormat: RecordFormat {
         self.begin(into);
     }
 
+    /// What a file gets for a record, as it was formatted, now: by default the record itself. A format that writes
+    /// records otherwise than one after the other keeps it, and may append to `into` what it has for the file.
+    ///
+    /// # Errors
+    /// The format has no place for it.
+    fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+        let _ = into;
+        Ok(record)
+    }
+
+    /// How many bytes the file will have for the records that were kept so, nearly. By default 0.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
     /// Appends what stands at the end of a file. By default what [`end`](RecordFormat::end) does.
-    fn end_shard(&mut self, into: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// What was kept cannot be written.
+    fn end_shard(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
         self.end(into);
+        Ok(())
     }
 
     /// Whether a file can be cut behind any of its records, and go on there, as a run with a
@@ -122,10 +142,10 @@ impl Shards {
         let of = |error: io::Error| with_path(&error, &self.folder);
         fs::create_dir_all(&self.folder).map_err(of)?;
         let next = self.next_number().map_err(of)?;
-        let records =
-            ShardRecords { format: format.clone(), record: Vec::new(), entry: Vec::new() };
+        let records = ShardRecords::new(format.clone());
         let (current, resumable) = (None, None);
-        Ok((records, ShardWriter { shards: self, format, next, current, resumable }))
+        let bytes = Vec::new();
+        Ok((records, ShardWriter { shards: self, format, next, current, bytes, resumable }))
     }
 
     /// The first number that no file has.
@@ -149,39 +169,33 @@ impl Shards {
 #[derive(Clone, Debug)]
 pub struct ShardRecords<F> {
     format: F,
-    record: Vec<u8>,
-    entry: Vec<u8>,
 }
 
-/// What a frame before each record says: its length, that of its entry in the index, and what came of the job.
-const FRAME_BYTES: usize = 13;
 /// The index of a file is sorted in memory. Before it takes more than this, the next file begins.
 const INDEX_BYTES_MAX: usize = 16 << 20;
-/// The frame of the end has this in place of what came of a job.
-const END: u8 = 3;
+
+impl<F> ShardRecords<F> {
+    pub(super) fn new(format: F) -> Self {
+        Self { format }
+    }
+}
 
 impl<F: ShardFormat> RecordFormat for ShardRecords<F> {
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
-        self.record.clear();
-        self.record.shrink_to(1 << 20);
-        self.entry.clear();
-        self.format.format(record, &mut self.record);
-        self.format.take_entry(&mut self.entry);
         let result = match record.outcome.code {
             ResultCode::Status(200..=299) => 0,
             ResultCode::Status(_) => 1,
             ResultCode::Error(_) => 2,
         };
-        into.push(result);
-        into.extend_from_slice(&(self.record.len() as u64).to_le_bytes());
-        into.extend_from_slice(&u32::try_from(self.entry.len()).unwrap_or(0).to_le_bytes());
-        into.extend_from_slice(&self.record);
-        into.extend_from_slice(&self.entry);
+        let frame = FrameWriter::begin(into);
+        self.format.format(record, into);
+        let record_end = into.len();
+        self.format.take_entry(into);
+        frame.end(into, record_end, result);
     }
 
     fn end(&mut self, into: &mut Vec<u8>) {
-        into.push(END);
-        into.extend_from_slice(&[0; FRAME_BYTES - 1]);
+        Frame::push_end(into);
     }
 
     fn needs_details(&self) -> bool {
@@ -205,6 +219,8 @@ pub struct ShardWriter<F> {
     format: F,
     next: u64,
     current: Option<Shard>,
+    /// What the format appends.
+    bytes: Vec<u8>,
     /// What is kept where the run can be resumed.
     resumable: Option<Resumable>,
 }
@@ -212,26 +228,13 @@ pub struct ShardWriter<F> {
 impl<F: ShardFormat> Write for ShardWriter<F> {
     /// Writes whole records, as a run does.
     fn write(&mut self, frames: &[u8]) -> io::Result<usize> {
-        let mut rest = frames;
-        while let Some((frame, after)) = rest.split_first_chunk::<FRAME_BYTES>() {
-            let (result, lengths) = (frame[0], &frame[1..]);
-            let record = u64::from_le_bytes(lengths[..8].try_into().expect("8 bytes"));
-            let entry = u32::from_le_bytes(lengths[8..].try_into().expect("4 bytes"));
-            let record = usize::try_from(record).map_err(|_| not_whole())?;
-            let end = record.checked_add(entry as usize).ok_or_else(not_whole)?;
-            let (Some(entry), Some(record)) = (after.get(record..end), after.get(..record)) else {
-                return Err(not_whole());
-            };
-            match result {
-                END => self.close()?,
-                result => self.push(record, entry, result)?,
+        for frame in Frames(frames) {
+            match frame? {
+                frame if frame.is_end() => self.close()?,
+                Frame { record, entry, result } => self.push(record, entry, result)?,
             }
-            rest = &after[end..];
         }
-        match rest {
-            [] => Ok(frames.len()),
-            _ => Err(not_whole()),
-        }
+        Ok(frames.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -244,9 +247,10 @@ impl<F: ShardFormat> Write for ShardWriter<F> {
 
 impl<F: ShardFormat> ShardWriter<F> {
     fn push(&mut self, record: &[u8], entry: &[u8], result: u8) -> io::Result<()> {
+        let held = self.format.held_bytes();
         let is_full = self.current.as_ref().is_some_and(|shard| {
             shard.counts.records > 0
-                && (shard.bytes + record.len() as u64 > self.shards.bytes_max
+                && (shard.bytes + held + record.len() as u64 > self.shards.bytes_max
                     || shard.index_bytes > INDEX_BYTES_MAX)
         });
         if is_full {
@@ -263,8 +267,11 @@ impl<F: ShardFormat> ShardWriter<F> {
                 None => shard.index.push(line),
             }
         }
-        shard.file.write_all(record)?;
-        shard.bytes += record.len() as u64;
+        self.bytes.clear();
+        self.bytes.shrink_to(1 << 20);
+        let written = self.format.encode(record, &mut self.bytes)?;
+        shard.file.write_all(written)?;
+        shard.bytes += written.len() as u64;
         shard.counts.records += 1;
         shard.counts.ok += u64::from(result == 0);
         shard.counts.errors += u64::from(result == 2);
@@ -312,7 +319,7 @@ impl<F: ShardFormat> ShardWriter<F> {
     fn close(&mut self) -> io::Result<()> {
         let Some(mut shard) = self.current.take() else { return Ok(()) };
         let mut end = Vec::new();
-        self.format.end_shard(&mut end);
+        self.format.end_shard(&mut end)?;
         shard.file.write_all(&end)?;
         shard.bytes += end.len() as u64;
         shard.file.flush()?;
@@ -357,13 +364,6 @@ impl<F: ShardFormat> ShardWriter<F> {
     fn path(&self, name: &str) -> PathBuf {
         self.shards.folder.join(name)
     }
-}
-
-fn not_whole() -> io::Error {
-    io::Error::new(
-        ErrorKind::InvalidData,
-        "these are not whole records of the format of this writer",
-    )
 }
 
 impl ShardFormat for super::JsonLines {

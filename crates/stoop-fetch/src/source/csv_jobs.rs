@@ -9,6 +9,8 @@ use std::ops::ControlFlow;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 pub use self::columns::Column;
+#[cfg(feature = "parquet")]
+pub(super) use self::columns::position;
 use self::columns::{Columns, WantedColumns};
 use self::rows::{Row, RowFault, Rows};
 use super::{Extent, Job, JobOptions, JobSource, Take};

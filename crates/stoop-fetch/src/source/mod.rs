@@ -6,6 +6,8 @@ mod distinct;
 mod json_jobs;
 mod lines;
 mod nearest;
+#[cfg(feature = "parquet")]
+mod parquet_jobs;
 mod sharded;
 mod sitemap;
 mod stoppable;
@@ -18,6 +20,8 @@ pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
+#[cfg(feature = "parquet")]
+pub use self::parquet_jobs::ParquetJobs;
 pub use self::sharded::{NoShard, Shard, Sharded};
 pub use self::sitemap::Sitemap;
 pub use self::stoppable::StoppableInput;

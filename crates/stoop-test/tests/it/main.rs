@@ -31,6 +31,7 @@ mod corpora;
 mod limits;
 mod machines;
 mod origins;
+mod parquet;
 mod programs;
 mod properties;
 mod rfc7541;

@@ -116,7 +116,11 @@ fn names<'a>(header: &Row<'a>) -> io::Result<Vec<&'a str>> {
 }
 
 /// The place of a column.
-fn position(wanted: &Column, names: &[&str], has_header: bool) -> io::Result<usize> {
+pub(in crate::source) fn position(
+    wanted: &Column,
+    names: &[&str],
+    has_header: bool,
+) -> io::Result<usize> {
     let missing = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     let name = match wanted {
         Column::Number(number) if (1..=names.len()).contains(number) => return Ok(number - 1),

@@ -20,7 +20,7 @@ use crate::programs::{are_missing, run};
 /// Where `cargo xtask test --only install` keeps the readers.
 const READERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/warc");
 
-const TEXT: &[u8] = b"<title>a page</title>\r\n\r\nWARC/1.1\r\nnot a record\n";
+pub(crate) const TEXT: &[u8] = b"<title>a page</title>\r\n\r\nWARC/1.1\r\nnot a record\n";
 
 /// The bytes that a server answers a path with.
 fn answer(path: &str) -> Vec<u8> {
@@ -47,7 +47,7 @@ fn answer(path: &str) -> Vec<u8> {
 }
 
 /// A server of one request for each connection.
-fn serve() -> SocketAddr {
+pub(crate) fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     thread::spawn(move || {
@@ -71,7 +71,7 @@ fn serve() -> SocketAddr {
     address
 }
 
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
@@ -79,16 +79,16 @@ impl Drop for Folder {
     }
 }
 
-fn folder(name: &str) -> Folder {
+pub(crate) fn folder(name: &str) -> Folder {
     let path = std::env::temp_dir().join(format!("stoop-archives-{}-{name}", std::process::id()));
     fs::create_dir_all(&path).expect("writable");
     Folder(path)
 }
 
-const PATHS: [&str; 10] =
+pub(crate) const PATHS: [&str; 10] =
     ["text", "binary", "empty", "none", "chunked", "gzip", "redirect", "short", "long", "missing"];
 
-fn fetch() -> Fetch {
+pub(crate) fn fetch() -> Fetch {
     Fetch::new()
         .body_bytes_max(Some(4000))
         .truncate_bodies(true)

@@ -1,0 +1,88 @@
+//! Records on their way from the threads that format them to a writer that has to tell them apart.
+
+use std::io::{self, ErrorKind};
+
+/// What stands before a record: what came of its job, its length, and that of its entry in the index.
+const FRAME_BYTES: usize = 13;
+/// The frame of the end has this in place of what came of a job.
+const END: u8 = 3;
+
+/// A record with its entry in the index and what came of its job, or the end.
+pub(super) struct Frame<'a> {
+    pub(super) record: &'a [u8],
+    pub(super) entry: &'a [u8],
+    pub(super) result: u8,
+}
+
+impl Frame<'_> {
+    pub(super) fn is_end(&self) -> bool {
+        self.result == END
+    }
+
+    /// Appends the frame of the end.
+    pub(super) fn push_end(into: &mut Vec<u8>) {
+        let frame = FrameWriter::begin(into);
+        let length = into.len();
+        frame.end(into, length, END);
+    }
+
+    /// The first of some, and the others.
+    fn split(frames: &[u8]) -> Option<(Frame<'_>, &[u8])> {
+        let (frame, after) = frames.split_first_chunk::<FRAME_BYTES>()?;
+        let (result, lengths) = (frame[0], &frame[1..]);
+        let (record, entry) = lengths.split_first_chunk::<8>()?;
+        let record = usize::try_from(u64::from_le_bytes(*record)).ok()?;
+        let entry = u32::from_le_bytes(*entry.first_chunk()?) as usize;
+        let (record, after) = after.split_at_checked(record)?;
+        let (entry, after) = after.split_at_checked(entry)?;
+        Some((Frame { record, entry, result }, after))
+    }
+}
+
+/// A frame whose record is being appended, where it stays: content is copied often enough.
+pub(super) struct FrameWriter {
+    start: usize,
+}
+
+impl FrameWriter {
+    /// Appends the beginning of a frame; the record follows, and then its entry.
+    pub(super) fn begin(into: &mut Vec<u8>) -> Self {
+        let start = into.len();
+        into.extend_from_slice(&[0; FRAME_BYTES]);
+        Self { start }
+    }
+
+    /// Ends the frame, whose record ends at `record_end`.
+    pub(super) fn end(self, into: &mut [u8], record_end: usize, result: u8) {
+        let record = (record_end - self.start - FRAME_BYTES) as u64;
+        let entry = u32::try_from(into.len() - record_end).unwrap_or(0);
+        let frame = &mut into[self.start..self.start + FRAME_BYTES];
+        frame[0] = result;
+        frame[1..9].copy_from_slice(&record.to_le_bytes());
+        frame[9..].copy_from_slice(&entry.to_le_bytes());
+    }
+}
+
+/// The frames in what a run writes at once, which are whole.
+pub(super) struct Frames<'a>(pub(super) &'a [u8]);
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = io::Result<Frame<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let frames = std::mem::take(&mut self.0);
+        if frames.is_empty() {
+            return None;
+        }
+        let Some((frame, after)) = Frame::split(frames) else { return Some(Err(not_whole())) };
+        self.0 = after;
+        Some(Ok(frame))
+    }
+}
+
+fn not_whole() -> io::Error {
+    io::Error::new(
+        ErrorKind::InvalidData,
+        "these are not whole records of the format of this writer",
+    )
+}

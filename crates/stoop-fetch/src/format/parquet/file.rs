@@ -1,0 +1,229 @@
+//! A file from its first record to its last: row groups, one after the other, and the footer.
+
+use std::fmt::{self, Formatter};
+use std::io;
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, SchemaDescPtr, TypePtr};
+
+use super::arrow::arrow_schema;
+use super::column::{Column, PageTotals};
+use super::row::RowReader;
+use super::schema::{BODY, Node, REPETITIVE, nodes, schema};
+
+/// A page is a unit of reading and compression.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// How files are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileSettings {
+    pub(super) has_content: bool,
+    /// A level of zstd; none leaves pages as they are.
+    pub(super) level: Option<i32>,
+    pub(super) row_group_bytes: u64,
+}
+
+/// A file that is being written.
+pub(super) struct FileEncoder {
+    settings: FileSettings,
+    writer: SerializedFileWriter<Vec<u8>>,
+    nodes: Arc<[Node]>,
+    group: Option<RowGroup>,
+}
+
+/// A row group that is being filled.
+struct RowGroup {
+    columns: Vec<Column>,
+    /// The bytes of its records, before they were encoded.
+    bytes: u64,
+    totals: Arc<PageTotals>,
+}
+
+impl FileEncoder {
+    /// Begins a file.
+    pub(super) fn new(settings: FileSettings) -> io::Result<Self> {
+        let schema = schema(settings.has_content);
+        let nodes = nodes(&schema).into();
+        let properties = properties(&settings, &schema).map_err(failed)?;
+        let writer = SerializedFileWriter::new(Vec::new(), schema, properties).map_err(failed)?;
+        Ok(Self { settings, writer, nodes, group: None })
+    }
+
+    /// Adds a record; appends what the file has for it now, if anything.
+    pub(super) fn push(&mut self, record: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
+        let group = match &mut self.group {
+            Some(group) => group,
+            None => self.group.insert(RowGroup::new(
+                &self.writer.schema_descr().clone().into(),
+                self.writer.properties(),
+            )),
+        };
+        let mut row = RowReader(record);
+        for node in self.nodes.iter() {
+            group.value(node, &mut row, 0, 0).ok_or_else(not_a_record)?;
+        }
+        if !row.0.is_empty() {
+            return Err(not_a_record());
+        }
+        group.bytes += record.len() as u64;
+        for column in &mut group.columns {
+            column.encode_if_full().map_err(failed)?;
+        }
+        if group.bytes >= self.settings.row_group_bytes {
+            self.end_group().map_err(failed)?;
+        }
+        self.take_written(into)
+    }
+
+    /// Ends the file.
+    pub(super) fn finish(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
+        self.end_group().map_err(failed)?;
+        self.writer.finish().map_err(failed)?;
+        self.take_written(into)
+    }
+
+    /// The bytes that the file is going to have for what was added and not appended, at most: what is in no page yet
+    /// counts as it is.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.group.as_ref().map_or(0, |group| {
+            let PageTotals { written, plain } = &*group.totals;
+            written.load(Relaxed) + group.bytes.saturating_sub(plain.load(Relaxed))
+        })
+    }
+
+    fn end_group(&mut self) -> Result<()> {
+        let Some(group) = self.group.take() else { return Ok(()) };
+        let mut writer = self.writer.next_row_group()?;
+        for column in group.columns {
+            let (pages, about) = column.close()?;
+            writer.append_column(&pages, about)?;
+        }
+        writer.close().map(|_| ())
+    }
+
+    fn take_written(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
+        self.writer.flush()?;
+        let written = self.writer.inner_mut();
+        match into.is_empty() {
+            true => mem::swap(into, written),
+            false => into.append(written),
+        }
+        Ok(())
+    }
+}
+
+impl RowGroup {
+    fn new(schema: &SchemaDescPtr, properties: &WriterPropertiesPtr) -> Self {
+        let totals = Arc::<PageTotals>::default();
+        let columns = schema
+            .columns()
+            .iter()
+            .map(|column| Column::new(column.clone(), Arc::clone(properties), Arc::clone(&totals)));
+        Self { columns: columns.collect(), bytes: 0, totals }
+    }
+
+    /// Takes the value of a node from a row and adds it to its columns, where `definition` is how many of those that can
+    /// be absent are there around it, and `repetition` in which list it goes on. None if the row has no such value.
+    fn value(
+        &mut self,
+        node: &Node,
+        row: &mut RowReader<'_>,
+        definition: i16,
+        repetition: i16,
+    ) -> Option<()> {
+        let is_optional = match node {
+            Node::Leaf { is_optional, .. }
+            | Node::Group { is_optional, .. }
+            | Node::List { is_optional, .. } => *is_optional,
+        };
+        if is_optional && !row.boolean()? {
+            self.absent(node, definition, repetition);
+            return Some(());
+        }
+        let definition = definition + i16::from(is_optional);
+        match node {
+            Node::Leaf { column, .. } => {
+                let column = &mut self.columns[*column];
+                column.level(definition, repetition);
+                if column.is_bytes() {
+                    column.bytes(row.bytes()?);
+                } else if column.is_boolean() {
+                    column.boolean(row.boolean()?);
+                } else {
+                    column.number(row.number()?);
+                }
+            }
+            Node::Group { fields, .. } => {
+                for field in fields {
+                    self.value(field, row, definition, repetition)?;
+                }
+            }
+            Node::List { element, .. } => {
+                let length = row.number()?;
+                if length == 0 {
+                    self.absent(element, definition, repetition);
+                }
+                // No list of ours is in another.
+                for number in 0..length {
+                    self.value(element, row, definition + 1, i16::from(number > 0))?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Adds that nothing is there to all columns of a node.
+    fn absent(&mut self, node: &Node, definition: i16, repetition: i16) {
+        match node {
+            Node::Leaf { column, .. } => self.columns[*column].level(definition, repetition),
+            Node::Group { fields, .. } => {
+                fields.iter().for_each(|field| self.absent(field, definition, repetition));
+            }
+            Node::List { element, .. } => self.absent(element, definition, repetition),
+        }
+    }
+}
+
+fn properties(settings: &FileSettings, schema: &TypePtr) -> Result<WriterPropertiesPtr> {
+    let compression = match settings.level {
+        Some(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),
+        None => Compression::UNCOMPRESSED,
+    };
+    let path =
+        |name: &str| ColumnPath::from(name.split('.').map(str::to_owned).collect::<Vec<_>>());
+    let hint = KeyValue::new("ARROW:schema".to_owned(), arrow_schema(schema));
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("stoop version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(compression)
+        .set_data_page_size_limit(PAGE_BYTES)
+        .set_dictionary_enabled(false)
+        // Those of single pages help nothing but a search in what is sorted.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_column_statistics_enabled(path(BODY), EnabledStatistics::None)
+        .set_key_value_metadata(Some(vec![hint]));
+    for name in REPETITIVE {
+        properties = properties.set_column_dictionary_enabled(path(name), true);
+    }
+    Ok(Arc::new(properties.build()))
+}
+
+fn failed(error: ParquetError) -> io::Error {
+    io::Error::other(format!("cannot write Parquet: {error}"))
+}
+
+fn not_a_record() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "this is not a record of this format")
+}
+
+impl fmt::Debug for FileEncoder {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileEncoder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use bytes::Bytes;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use stoop::Fields;
+
+use super::*;
+use crate::capture::Capture;
+use crate::extract::{ChainHop, Extracted, TlsDetails};
+use crate::record::{Details, Outcome};
+use crate::summary::ResultCode;
+
+/// The file of some outcomes, each a job.
+fn file(parquet: Parquet, outcomes: &[Outcome]) -> Bytes {
+    let (mut format, mut writer) = parquet.open(Vec::new());
+    let mut frames = Vec::new();
+    for (number, outcome) in outcomes.iter().enumerate() {
+        let url = format!("http://a/{number}");
+        let record = Record::new(url.as_bytes(), 1_795_294_495_007, Duration::ZERO, outcome);
+        format.format(&record, &mut frames);
+    }
+    writer.write_all(&frames).expect("whole records");
+    let mut end = Vec::new();
+    format.end(&mut end);
+    writer.write_all(&end).expect("the end");
+    writer.into_inner().into()
+}
+
+fn rows(file: Bytes) -> Vec<Row> {
+    let reader = SerializedFileReader::new(file).expect("Parquet");
+    reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect()
+}
+
+fn field(row: &Row, name: &str) -> Field {
+    let found = row.get_column_iter().find(|(column, _)| *column == name);
+    found.map(|(_, field)| field.clone()).expect("a column")
+}
+
+fn text(text: &str) -> Field {
+    Field::Str(text.to_owned())
+}
+
+fn full() -> Outcome {
+    let mut fields = Fields::new();
+    fields.push("content-type", b"text/html").expect("a field");
+    fields.push("location", b"http://u:secret@a/").expect("a field");
+    let details = Details {
+        redirects: Some(1),
+        remote_ip: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        remote_port: Some(65_535),
+        extracted: Some(Box::new(Extracted {
+            title: Some("a title".to_owned()),
+            chain: vec![
+                ChainHop { status: 301, url: "http://a/".to_owned() },
+                ChainHop { status: 200, url: "http://b/".to_owned() },
+            ],
+            tls: Some(TlsDetails {
+                version: "1.3",
+                cipher: "x",
+                subject_an: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+                not_before: Some("1970-01-01T00:00:01Z".to_owned()),
+                not_after: Some("no time".to_owned()),
+                ..TlsDetails::default()
+            }),
+            ..Extracted::default()
+        })),
+        ..Details::default()
+    };
+    let capture = Capture::new("http://b/", 200, fields, b"\x00\xffbody".to_vec());
+    Outcome {
+        details: Some(Box::new(details)),
+        capture: Some(Box::new(capture)),
+        ..Outcome::new(ResultCode::Status(200))
+    }
+}
+
+#[test]
+fn each_job_is_a_row_with_what_is_known_of_it() {
+    let rows = rows(file(Parquet::new(), &[Outcome::error("dns_nxdomain"), full(), full()]));
+    assert_eq!(rows.len(), 3);
+    let [error, answer, _] = &rows[..] else { panic!("three rows") };
+    for name in ["status", "final_url", "chain", "tls", "headers", "body", "meta", "t_recv_us"] {
+        assert_eq!(field(error, name), Field::Null, "{name}");
+    }
+    assert_eq!(field(error, "error_kind"), text("dns_nxdomain"));
+    assert_eq!(field(error, "ok"), Field::Bool(false));
+    assert_eq!(field(answer, "url"), text("http://a/1"));
+    assert_eq!(field(answer, "start_time"), Field::TimestampMillis(1_795_294_495_007));
+    assert_eq!(field(answer, "status"), Field::Int(200));
+    assert_eq!(field(answer, "ok"), Field::Bool(true));
+    assert_eq!(field(answer, "remote_port"), Field::Int(65_535));
+    assert_eq!(field(answer, "body"), Field::Bytes(b"\x00\xffbody".to_vec().into()));
+    assert_eq!(
+        field(answer, "chain").to_string(),
+        "[{status: 301, url: \"http://a/\"}, {status: 200, url: \"http://b/\"}]"
+    );
+    let tls = field(answer, "tls").to_string();
+    assert!(tls.contains("subject_an: [\"a\", \"b\", \"c\"]"), "{tls}");
+    assert!(tls.contains("not_before: 1970-01-01 00:00:01"), "{tls}");
+    assert!(tls.contains("not_after: null"), "{tls}");
+    let headers = field(answer, "headers").to_string();
+    assert!(headers.contains("value: \"http://u:***@a/\""), "{headers}");
+}
+
+#[test]
+fn a_file_without_content_has_no_column_for_it() {
+    let file = file(Parquet::new().without_content(), &[full()]);
+    let row = rows(file).remove(0);
+    assert!(row.get_column_iter().all(|(name, _)| name != "body" && name != "headers"));
+    assert!(!Parquet::new().without_content().open(Vec::new()).0.needs_content());
+}
+
+#[test]
+fn a_file_without_records_is_whole() {
+    assert_eq!(rows(file(Parquet::new(), &[])).len(), 0);
+}
+
+#[test]
+fn row_groups_end_by_bytes_and_hold_what_they_are_said_to() {
+    let outcomes: Vec<_> = (0..5000)
+        .map(|number| {
+            let mut outcome = full();
+            let content = format!("{number} ").repeat(200);
+            if let Some(capture) = &mut outcome.capture {
+                capture.content = content.into();
+            }
+            outcome
+        })
+        .collect();
+    for parquet in [Parquet::new(), Parquet::new().uncompressed(), Parquet::new().level(9)] {
+        let file = file(parquet.row_group_bytes(1 << 20), &outcomes);
+        let reader = SerializedFileReader::new(file.clone()).expect("Parquet");
+        assert!(reader.num_row_groups() >= 4, "{}", reader.num_row_groups());
+        for group in reader.metadata().row_groups() {
+            let body = group.columns().last().expect("columns");
+            assert_eq!(body.column_path().string(), "body");
+            assert!(body.statistics().is_none());
+            assert!(body.dictionary_page_offset().is_none());
+            assert!(group.total_byte_size() < 2 << 20);
+        }
+        let rows = rows(file);
+        assert_eq!(rows.len(), outcomes.len());
+        for (number, row) in rows.iter().enumerate() {
+            let content = format!("{number} ").repeat(200);
+            assert_eq!(field(row, "body"), Field::Bytes(content.as_str().into()));
+            assert_eq!(field(row, "url"), text(&format!("http://a/{number}")));
+        }
+    }
+}
+
+#[test]
+fn what_waits_is_counted_and_never_less_than_it_becomes() {
+    let settings = Parquet::new().uncompressed().settings;
+    let mut rows = ParquetRows { settings, file: None };
+    let (mut record, mut into) = (Vec::new(), Vec::new());
+    let outcome = full();
+    for _ in 0..3000 {
+        record.clear();
+        let made = Record::new(b"http://a/", 0, Duration::ZERO, &outcome);
+        rows.format(&made, &mut record);
+        into.clear();
+        rows.encode(&record, &mut into).expect("a record");
+    }
+    let held = rows.held_bytes();
+    assert!(held > 3000 * 6, "{held}");
+    into.clear();
+    rows.end_shard(&mut into).expect("an end");
+    assert!((into.len() as u64) < held, "{} of {held}", into.len());
+}
+
+#[test]
+fn what_is_no_record_is_an_error() {
+    let (_, mut writer) = Parquet::new().open(Vec::new());
+    assert!(writer.write_all(b"PAR1").is_err());
+    let (mut format, mut writer) = Parquet::new().open(Vec::new());
+    let mut frames = Vec::new();
+    format.format(&Record::new(b"a", 0, Duration::ZERO, &full()), &mut frames);
+    for length in 1..frames.len() {
+        assert!(writer.write_all(&frames[..length]).is_err(), "{length}");
+    }
+}
