@@ -160,7 +160,7 @@ fn a_wrong_flag_says_what_is_allowed() {
         ("fetch --max-redirects 101", "from 0 to 100"),
         ("fetch --max-body big", "8MiB"),
         ("fetch --dns here", "IP address"),
-        ("fetch -f xml", "csv, jsonl, warc, tar, pretty"),
+        ("fetch -f xml", "csv, jsonl, warc, tar, parquet, pretty"),
         ("fetch --summary long", "table, json, none"),
         ("fetch -A \u{1}", "printable ASCII"),
         ("fetch -i file http://a/", "cannot be used with"),
