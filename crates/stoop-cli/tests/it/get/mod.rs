@@ -7,3 +7,4 @@ mod odd;
 mod retry;
 mod scripted;
 mod told;
+mod waits;
