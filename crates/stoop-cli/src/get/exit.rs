@@ -2,6 +2,8 @@
 
 use stoop::{Error, ErrorKind, Phase};
 
+use super::content::is_not_rewound;
+
 pub(super) const BAD_USE: u8 = 2;
 pub(super) const NO_CONNECTION: u8 = 7;
 pub(super) const INCOMPLETE: u8 = 18;
@@ -19,6 +21,7 @@ pub(super) const CA_FILE: u8 = 77;
 
 pub(super) const BAD_CODING: u8 = 61;
 pub(super) const TOO_LARGE: u8 = 63;
+const NOT_REWOUND: u8 = 65;
 
 /// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that it was not verified.
 pub(super) const UNVERIFIED: u32 = 1;
@@ -75,6 +78,7 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::BodyTooLarge => TOO_LARGE,
         ErrorKind::Decode => BAD_CODING,
         ErrorKind::HttpStatus => HTTP_ERROR,
+        ErrorKind::RequestBody if is_not_rewound(error) => NOT_REWOUND,
         ErrorKind::RequestBody => READ_ERROR,
         ErrorKind::File => WRITE_ERROR,
         ErrorKind::RedirectLimit => TOO_MANY_REDIRECTS,

@@ -34,8 +34,10 @@ file; --interface is an address; there is one URL, without patterns, whose blank
 without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
 written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1,
 as nothing was verified; size_upload has no framing of chunks.
---retry sends again only what can be sent twice without harm, and nothing once content has come; a
-Retry-After above 600 s is not waited for. -C fails with 33 where the file is longer than the server's,
+--retry sends again only what can be sent twice without harm, no standard input that was read, and
+nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the first
+request has its content.
+-C fails with 33 where the file is longer than the server's,
 and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of -d
 that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more than 512
 header lines are. SSL_CERT_FILE is read.
@@ -57,4 +59,5 @@ Exit codes, as curl has them:
   52, 55, 56   no response; sending or receiving failed, or the proxy made no tunnel
   58, 77, 60   certificates that were named, or the server's
   61, 63       the content cannot be decoded, or is larger than --max-filesize
+  65   content would have to be sent again that can be read only once
   97   the proxy refused";

@@ -8,6 +8,7 @@ mod advice;
 mod args;
 mod client;
 mod coding;
+mod content;
 mod cookies;
 mod credentials;
 mod disposition;
@@ -35,10 +36,10 @@ use std::io::{self, Write};
 
 pub(crate) use self::absent::instead_of;
 pub(crate) use self::args::GetArgs;
+use self::content::SendTerms;
 use self::exchange::Exchange;
 use self::failure::GetFailure;
 use self::output::Output;
-use self::pace::counted;
 use self::record::Record;
 use self::request::Target;
 use self::write_out::{Outcome, Written};
@@ -89,11 +90,14 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         referer: args.referer().unwrap_or_default().to_owned(),
         ..Outcome::default()
     };
+    let terms = SendTerms {
+        rate: args.rate(),
+        is_chunked: request::asks_for_chunks(&headers),
+        is_counted: format.as_deref().is_some_and(write_out::tells_upload),
+    };
+    let body = std::mem::take(request.body_mut());
+    let request = request.with_body(content::on_terms(body, terms, &record.sent()));
     record.will_send(request.method(), request.body().len());
-    if request.body().len().is_none() {
-        let body = std::mem::take(request.body_mut());
-        request = request.with_body(counted(body, record.counter()));
-    }
     let mut output = Output::new(path.as_deref(), offset > 0);
     if args.output.create_dirs {
         output = output.with_folders();

@@ -9,7 +9,6 @@ use super::args::GetArgs;
 use super::credentials::credentials;
 use super::exit;
 use super::failure::GetFailure;
-use super::pace::{paced, without_length};
 use super::upload::upload;
 use super::values::parse_offset;
 use crate::data::percent_encoded;
@@ -105,23 +104,16 @@ pub(super) async fn request(
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
-    let mut body = body(args, headers, &mut request).await?;
+    let body = body(args, headers, &mut request).await?;
     let is_long = body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN);
-    if asks_for_chunks(headers) && !body.is_empty() {
-        body = without_length(body);
-    }
     if !body.is_empty() && is_long && is_surely_http1(args, &url) {
         add(&mut request, headers, "expect", || Some("100-continue".to_owned()))?;
     }
-    let body = match args.rate() {
-        Some(rate) if !body.is_empty() => paced(body, rate),
-        _ => body,
-    };
     Ok(request.with_body(body))
 }
 
 /// Whether a header says that content goes in chunks, though its length is known. No other coding is made.
-fn asks_for_chunks(headers: &[Header]) -> bool {
+pub(super) fn asks_for_chunks(headers: &[Header]) -> bool {
     headers.iter().any(|header| {
         matches!(header, Header::Sent(name, value)
             if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked"))

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use stoop::{ErrorKind, Response, Retries, RetryAction, RetryAttempt};
 
 use super::args::GetArgs;
+use super::content::SentContent;
 
 /// How long to wait before a second attempt, if the user does not say.
 const DELAY_MIN: Duration = Duration::from_secs(1);
@@ -12,13 +13,15 @@ const DELAY_MIN: Duration = Duration::from_secs(1);
 /// How long is waited at most, for a Retry-After too.
 const DELAY_MAX: Duration = Duration::from_secs(600);
 
-/// The policy of these options, if there is to be more than one attempt. The time of `-m` is each attempt's.
-pub(super) fn retries(args: &GetArgs) -> Option<Retries> {
+/// The policy of these options, if there is to be more than one attempt. The time of `-m` is each attempt's. Content
+/// that can be read only once, and was, is not sent again without it.
+pub(super) fn retries(args: &GetArgs, sent: SentContent) -> Option<Retries> {
     let max = args.retry.filter(|retries| *retries > 0)?;
     let fixed = args.retry_delay.filter(|delay| !delay.is_zero());
     let limit = args.retry_max_time.filter(|limit| !limit.is_zero());
     let begun = Instant::now();
     let decide = move |attempt: &RetryAttempt<'_>| match delay(attempt, fixed) {
+        _ if sent.is_spent() => RetryAction::Stop,
         Some(delay) if limit.is_none_or(|limit| begun.elapsed() + delay < limit) => {
             RetryAction::RetryAfter(delay)
         }

@@ -7,4 +7,5 @@ mod odd;
 mod retry;
 mod scripted;
 mod told;
+mod uploads;
 mod waits;
