@@ -108,6 +108,8 @@ fn limits() -> ClientLimits {
     limits.time.head = None;
     limits.time.send_idle = None;
     limits.time.read_idle = None;
+    limits.wire.http2.settings_timeout = Duration::MAX;
+    limits.wire.http2.ping_timeout = Duration::MAX;
     limits.decoded_ratio_max = u32::MAX;
     limits
 }
