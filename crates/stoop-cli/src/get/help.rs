@@ -36,7 +36,7 @@ written as it comes, with -N and without; -w knows no certs, and with -k its ssl
 as nothing was verified; size_upload has no framing of chunks.
 --retry sends again only what can be sent twice without harm, no standard input that was read, and
 nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the first
-request has its content.
+request has its content. A server that ends each connection of HTTP/2 unused is asked three times.
 -C fails with 33 where the file is longer than the server's,
 and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of -d
 that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more than 512
