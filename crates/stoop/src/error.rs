@@ -48,6 +48,8 @@ struct Inner {
     wants_http1: bool,
     /// It says that it is asked too much, or did nothing of any request of the connection.
     is_turned_away: bool,
+    /// It ended one stream of an HTTP/2 connection alone.
+    is_of_stream: bool,
     /// It happened at a proxy, or on the way to it.
     is_of_proxy: bool,
     source: Option<BoxError>,
@@ -74,6 +76,7 @@ impl Error {
             is_unprocessed,
             wants_http1,
             is_turned_away,
+            is_of_stream: false,
             is_of_proxy,
             source,
             remote,
@@ -169,6 +172,12 @@ impl Error {
     /// Whether the peer said that it is asked too much, or did nothing of any request of the connection.
     pub(crate) fn is_turned_away(&self) -> bool {
         self.0.is_turned_away
+    }
+
+    /// It ended one stream of an HTTP/2 connection alone.
+    pub(crate) fn of_stream(mut self) -> Self {
+        self.0.is_of_stream = true;
+        self
     }
 
     /// The address it happened with, if it was one: of several that could not be connected to, the one

@@ -24,6 +24,12 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
         true => args.url.clone(),
         false => format!("http://{}", args.url.trim_start_matches('/')),
     };
+    if let Some((scheme, _)) = url.split_once("://")
+        && !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+    {
+        let why = format!("{scheme} is neither http nor https");
+        return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
+    }
     if args.get && !args.data.is_empty() {
         let data = content(args)?;
         let (front, fragment) = url.split_once('#').map_or((&*url, None), |(f, b)| (f, Some(b)));

@@ -1,6 +1,7 @@
 //! `stoop get`: one request with curl's options.
 
 mod alone;
+mod codes;
 mod coming_from;
 mod curl;
 mod odd;

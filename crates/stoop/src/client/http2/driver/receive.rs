@@ -121,7 +121,9 @@ impl ClientDriver {
         }
         let phase = exchange.phase();
         match reason {
-            ResetReason::Fault(fault) => exchange.shared.fail(|| Error::fault(fault, phase)),
+            ResetReason::Fault(fault) => {
+                exchange.shared.fail(|| Error::fault(fault, phase).of_stream());
+            }
             ResetReason::Unprocessed => exchange.shared.fail(|| {
                 let goaway = self.role.retirement.goaway();
                 let code = goaway.map_or(ErrorCode::NO_ERROR, |goaway| goaway.code);
@@ -141,6 +143,7 @@ impl ClientDriver {
             ResetReason::Peer(code) => exchange.shared.reject(|| {
                 Error::new(ErrorKind::Reset, phase)
                     .with_text(format_args!("the server reset the stream: {code}"))
+                    .of_stream()
             }),
         }
     }
