@@ -45,7 +45,7 @@ header lines are. SSL_CERT_FILE is read.
 Exit codes, as curl has them:
   0    the response came, whatever its status
   1    the URL's scheme is neither http nor https
-  2    the command line is invalid
+  2    the command line is invalid, or the system gives too little to start
   3    the URL is invalid
   5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to
   16, 92       HTTP/2 went wrong

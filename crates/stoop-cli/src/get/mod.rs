@@ -32,7 +32,10 @@ mod upload;
 mod values;
 mod write_out;
 
+use std::fs::File;
 use std::io::{self, Write};
+
+use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::absent::instead_of;
 pub(crate) use self::args::GetArgs;
@@ -52,11 +55,15 @@ use crate::{stderr, streams};
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandFailure::io("cannot start", &error))?;
-    let ended = runtime.block_on(run(&args));
-    // A read of standard input may still be under way, and is not waited for.
-    runtime.shutdown_background();
+    let ended = match runtime() {
+        Ok(runtime) => {
+            let ended = runtime.block_on(run(&args));
+            // A read of standard input may still be under way, and is not waited for.
+            runtime.shutdown_background();
+            ended
+        }
+        Err(error) => Err(GetFailure::new(exit::BAD_USE, format!("cannot start: {error}"))),
+    };
     let Err(failure) = ended else { return Ok(()) };
     if !args.silent || args.show_error {
         let advice = advice::advice(failure.code, &args);
@@ -64,6 +71,17 @@ pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
         stderr::message(format_args!("({}) {}{advice}", failure.code, failure.message));
     }
     Err(CommandFailure::Exit(failure.code))
+}
+
+/// What the request runs on.
+///
+/// # Errors
+/// Also where there are not the descriptors for it and for one connection: tokio would panic, and the client wait.
+fn runtime() -> io::Result<Runtime> {
+    const DESCRIPTORS: usize = 7;
+    let free: io::Result<Vec<File>> = (0..DESCRIPTORS).map(|_| File::open("/dev/null")).collect();
+    drop(free?);
+    Builder::new_current_thread().enable_all().build()
 }
 
 async fn run(args: &GetArgs) -> Result<(), GetFailure> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use socket2::SockRef;
 
 use super::scripted::{Scripted, get, same};
+use crate::stoop::stoop_in_shell;
 
 const SETTINGS: &[u8] = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 const HEAD: &[u8] = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88";
@@ -48,4 +49,17 @@ fn a_scheme_that_is_not_known_is_not_supported() {
     let (code, stderr, _) = same("foo://127.0.0.1/x", &[b""]);
     assert_eq!(code, 1);
     assert!(stderr.contains("foo is neither http nor https"), "{stderr}");
+}
+
+/// The runtime would panic, or there would be none for a connection.
+#[test]
+fn too_few_descriptors_are_an_error() {
+    for most in 4..10 {
+        let before = format!("ulimit -n {most}");
+        let output = stoop_in_shell(&before, "get http://127.0.0.1:9/", "").output();
+        let output = output.expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{most}: {stderr}");
+        assert!(stderr.lines().count() == 1 && stderr.contains("open files"), "{most}: {stderr}");
+    }
 }
