@@ -46,8 +46,10 @@ struct Inner {
     is_unprocessed: bool,
     /// It would have it over HTTP/1.1.
     wants_http1: bool,
-    /// It says that it is asked too much.
-    wants_calm: bool,
+    /// It says that it is asked too much, or did nothing of any request of the connection.
+    is_turned_away: bool,
+    /// It ended one stream of an HTTP/2 connection alone.
+    is_of_stream: bool,
     /// It happened at a proxy, or on the way to it.
     is_of_proxy: bool,
     source: Option<BoxError>,
@@ -63,7 +65,7 @@ impl Error {
     pub fn new(kind: ErrorKind, phase: Phase) -> Self {
         let (detail, source, remote, timings) = (None, None, None, Timings::default());
         let (is_whole, is_unprocessed, is_of_proxy) = (false, false, false);
-        let (wants_http1, wants_calm) = (false, false);
+        let (wants_http1, is_turned_away) = (false, false);
         Self(Box::new(Inner {
             kind,
             phase,
@@ -73,7 +75,8 @@ impl Error {
             is_whole,
             is_unprocessed,
             wants_http1,
-            wants_calm,
+            is_turned_away,
+            is_of_stream: false,
             is_of_proxy,
             source,
             remote,
@@ -166,9 +169,15 @@ impl Error {
         self.0.wants_http1
     }
 
-    /// Whether the peer said that it is asked too much.
-    pub(crate) fn wants_calm(&self) -> bool {
-        self.0.wants_calm
+    /// Whether the peer said that it is asked too much, or did nothing of any request of the connection.
+    pub(crate) fn is_turned_away(&self) -> bool {
+        self.0.is_turned_away
+    }
+
+    /// It ended one stream of an HTTP/2 connection alone.
+    pub(crate) fn of_stream(mut self) -> Self {
+        self.0.is_of_stream = true;
+        self
     }
 
     /// The address it happened with, if it was one: of several that could not be connected to, the one
@@ -236,13 +245,19 @@ impl Error {
         self
     }
 
-    /// The peer has said that it is asked too much, which the text says behind the details.
-    pub(crate) fn wanting_calm(mut self) -> Self {
-        const WORDS: &str = "by ENHANCE_YOUR_CALM its GOAWAY says that it is asked too much";
-        self.0.wants_calm = true;
-        let detail = self.0.detail.take();
-        self.0.detail = Some(detail.map_or(WORDS.into(), |d| format!("{d}; {WORDS}").into()));
+    /// The peer did nothing of any request of the connection.
+    pub(crate) fn turned_away(mut self) -> Self {
+        self.0.is_turned_away = true;
         self
+    }
+
+    /// The peer has said that it is asked too much, which the text says behind the details.
+    pub(crate) fn wanting_calm(self) -> Self {
+        const WORDS: &str = "by ENHANCE_YOUR_CALM its GOAWAY says that it is asked too much";
+        let mut error = self.turned_away();
+        let detail = error.0.detail.take();
+        error.0.detail = Some(detail.map_or(WORDS.into(), |d| format!("{d}; {WORDS}").into()));
+        error
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn client(
     (jar, netrc): (Option<&CookieJar>, &Netrc),
     record: &Record,
 ) -> Result<Client, GetFailure> {
-    let (record, is_told) = (record.clone(), args.verbose);
+    let (sent, record, is_told) = (record.sent(), record.clone(), args.verbose);
     let mut builder = Client::builder()
         .limits(limits())
         .setup_timeout(args.connect_timeout.filter(|limit| !limit.is_zero()).unwrap_or(CONNECT))
@@ -58,7 +58,7 @@ pub(super) fn client(
         (false, true) => Versions::Http2,
         (false, false) => Versions::All,
     });
-    builder = match (retry::retries(args), args.total()) {
+    builder = match (retry::retries(args, sent), args.total()) {
         (Some(retries), _) => builder.retries(retries),
         (None, Some(total)) => builder.timeout(total),
         (None, None) => builder,
@@ -108,6 +108,8 @@ fn limits() -> ClientLimits {
     limits.time.head = None;
     limits.time.send_idle = None;
     limits.time.read_idle = None;
+    limits.wire.http2.settings_timeout = Duration::MAX;
+    limits.wire.http2.ping_timeout = Duration::MAX;
     limits.decoded_ratio_max = u32::MAX;
     limits
 }

@@ -1,7 +1,7 @@
 //! A response, written to where it goes.
 
+use std::error::Error as _;
 use std::io;
-use std::os::unix::net::UnixStream;
 
 use stoop::{Error, ErrorKind, Phase, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
@@ -51,13 +51,13 @@ impl<'a> Exchange<'a> {
     pub(super) fn failure(&self, error: Error) -> GetFailure {
         let is_refused = matches!(error.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused);
         let has_answered = self.record.notes().tunnel_status.is_some();
+        // What the system says of the path is enough.
+        let why = error.source().map(ToString::to_string);
         let mut failure = GetFailure::from(error);
         if let Some(path) =
             self.args.unix_socket.as_ref().filter(|_| failure.code == exit::NO_CONNECTION)
         {
-            // The address is the path, and the system says best what is wrong with it.
-            let why = UnixStream::connect(path).err();
-            let why = why.map_or_else(|| failure.message.clone(), |error| error.to_string());
+            let why = why.as_ref().unwrap_or(&failure.message);
             failure.message = format!("the Unix socket {}: {why}", path.display());
         }
         match is_refused && has_answered {

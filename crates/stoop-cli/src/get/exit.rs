@@ -2,6 +2,9 @@
 
 use stoop::{Error, ErrorKind, Phase};
 
+use super::content::is_not_rewound;
+
+pub(super) const UNKNOWN_SCHEME: u8 = 1;
 pub(super) const BAD_USE: u8 = 2;
 pub(super) const NO_CONNECTION: u8 = 7;
 pub(super) const INCOMPLETE: u8 = 18;
@@ -19,6 +22,9 @@ pub(super) const CA_FILE: u8 = 77;
 
 pub(super) const BAD_CODING: u8 = 61;
 pub(super) const TOO_LARGE: u8 = 63;
+const NOT_REWOUND: u8 = 65;
+/// One stream of HTTP/2 failed.
+const STREAM: u8 = 92;
 
 /// What `%{ssl_verify_result}` says of a certificate, by OpenSSL's numbers: with `-k` that it was not verified.
 pub(super) const UNVERIFIED: u32 = 1;
@@ -61,10 +67,11 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::ProxyAuth | ErrorKind::ProxyRefused => 97,
         ErrorKind::TlsHandshake => 35,
         ErrorKind::TlsCertExpired | ErrorKind::TlsCertName | ErrorKind::TlsCertUntrusted => 60,
+        ErrorKind::H2Protocol | ErrorKind::Reset if error.is_of_stream() => STREAM,
         ErrorKind::H2Protocol => 16,
-        ErrorKind::H2GoAway | ErrorKind::H2Refused => 92,
+        ErrorKind::H2GoAway | ErrorKind::H2Refused => STREAM,
         ErrorKind::ClosedEarly | ErrorKind::Reset => match error.phase() {
-            Phase::Receive => 18,
+            Phase::Receive if error.kind() == ErrorKind::ClosedEarly => INCOMPLETE,
             Phase::Send => 55,
             Phase::Tls => 35,
             Phase::Connect => 7,
@@ -75,6 +82,7 @@ pub(super) fn code(error: &Error) -> u8 {
         ErrorKind::BodyTooLarge => TOO_LARGE,
         ErrorKind::Decode => BAD_CODING,
         ErrorKind::HttpStatus => HTTP_ERROR,
+        ErrorKind::RequestBody if is_not_rewound(error) => NOT_REWOUND,
         ErrorKind::RequestBody => READ_ERROR,
         ErrorKind::File => WRITE_ERROR,
         ErrorKind::RedirectLimit => TOO_MANY_REDIRECTS,

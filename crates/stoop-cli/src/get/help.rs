@@ -34,15 +34,18 @@ file; --interface is an address; there is one URL, without patterns, whose blank
 without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
 written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1,
 as nothing was verified; size_upload has no framing of chunks.
---retry sends again only what can be sent twice without harm, and nothing once content has come; a
-Retry-After above 600 s is not waited for. -C fails with 33 where the file is longer than the server's,
+--retry sends again only what can be sent twice without harm, no standard input that was read, and
+nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the first
+request has its content. A server that ends each connection of HTTP/2 unused is asked three times.
+-C fails with 33 where the file is longer than the server's,
 and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of -d
 that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more than 512
 header lines are. SSL_CERT_FILE is read.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
-  2    the command line is invalid
+  1    the URL's scheme is neither http nor https
+  2    the command line is invalid, or the system gives too little to start
   3    the URL is invalid
   5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to
   16, 92       HTTP/2 went wrong
@@ -57,4 +60,5 @@ Exit codes, as curl has them:
   52, 55, 56   no response; sending or receiving failed, or the proxy made no tunnel
   58, 77, 60   certificates that were named, or the server's
   61, 63       the content cannot be decoded, or is larger than --max-filesize
+  65   content would have to be sent again that can be read only once
   97   the proxy refused";

@@ -8,6 +8,7 @@ mod advice;
 mod args;
 mod client;
 mod coding;
+mod content;
 mod cookies;
 mod credentials;
 mod disposition;
@@ -31,14 +32,17 @@ mod upload;
 mod values;
 mod write_out;
 
+use std::fs::File;
 use std::io::{self, Write};
+
+use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::absent::instead_of;
 pub(crate) use self::args::GetArgs;
+use self::content::SendTerms;
 use self::exchange::Exchange;
 use self::failure::GetFailure;
 use self::output::Output;
-use self::pace::counted;
 use self::record::Record;
 use self::request::Target;
 use self::write_out::{Outcome, Written};
@@ -51,11 +55,15 @@ use crate::{stderr, streams};
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandFailure::io("cannot start", &error))?;
-    let ended = runtime.block_on(run(&args));
-    // A read of standard input may still be under way, and is not waited for.
-    runtime.shutdown_background();
+    let ended = match runtime() {
+        Ok(runtime) => {
+            let ended = runtime.block_on(run(&args));
+            // A read of standard input may still be under way, and is not waited for.
+            runtime.shutdown_background();
+            ended
+        }
+        Err(error) => Err(GetFailure::new(exit::BAD_USE, format!("cannot start: {error}"))),
+    };
     let Err(failure) = ended else { return Ok(()) };
     if !args.silent || args.show_error {
         let advice = advice::advice(failure.code, &args);
@@ -63,6 +71,17 @@ pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
         stderr::message(format_args!("({}) {}{advice}", failure.code, failure.message));
     }
     Err(CommandFailure::Exit(failure.code))
+}
+
+/// What the request runs on.
+///
+/// # Errors
+/// Also where there are not the descriptors for it and for one connection: tokio would panic, and the client wait.
+fn runtime() -> io::Result<Runtime> {
+    const DESCRIPTORS: usize = 7;
+    let free: io::Result<Vec<File>> = (0..DESCRIPTORS).map(|_| File::open("/dev/null")).collect();
+    drop(free?);
+    Builder::new_current_thread().enable_all().build()
 }
 
 async fn run(args: &GetArgs) -> Result<(), GetFailure> {
@@ -89,11 +108,14 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
         referer: args.referer().unwrap_or_default().to_owned(),
         ..Outcome::default()
     };
+    let terms = SendTerms {
+        rate: args.rate(),
+        is_chunked: request::asks_for_chunks(&headers),
+        is_counted: format.as_deref().is_some_and(write_out::tells_upload),
+    };
+    let body = std::mem::take(request.body_mut());
+    let request = request.with_body(content::on_terms(body, terms, &record.sent()));
     record.will_send(request.method(), request.body().len());
-    if request.body().len().is_none() {
-        let body = std::mem::take(request.body_mut());
-        request = request.with_body(counted(body, record.counter()));
-    }
     let mut output = Output::new(path.as_deref(), offset > 0);
     if args.output.create_dirs {
         output = output.with_folders();

@@ -1,57 +1,11 @@
 //! `--limit-rate`: content at so many bytes a second, both ways.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use stoop::Body;
-use tokio::time::{Instant, sleep_until};
-
-/// Content at so many bytes a second, with its length.
-pub(super) fn paced(body: Body, rate: u64) -> Body {
-    match body.len() {
-        Some(length) => Body::sized(length, passed_on(body, rate)),
-        None => passed_on(body, rate),
-    }
-}
-
-/// Content whose length is not told.
-pub(super) fn without_length(body: Body) -> Body {
-    passed_on(body, u64::MAX)
-}
-
-/// The same content, whose bytes are counted as they are sent.
-pub(super) fn counted(body: Body, count: Arc<AtomicU64>) -> Body {
-    pass(body, u64::MAX, count)
-}
-
-fn passed_on(body: Body, rate: u64) -> Body {
-    pass(body, rate, Arc::default())
-}
-
-fn pass(mut body: Body, rate: u64, count: Arc<AtomicU64>) -> Body {
-    let (sender, paced) = Body::channel(1);
-    tokio::spawn(async move {
-        let mut pace = Pace::new(rate);
-        loop {
-            match body.chunk().await {
-                Ok(Some(mut piece)) => {
-                    while !piece.is_empty() {
-                        let next = piece.split_to(piece.len().min(pace.step()));
-                        pace.wait(next.len()).await;
-                        count.fetch_add(next.len() as u64, Relaxed);
-                        if sender.send(next).await.is_err() {
-                            return;
-                        }
-                    }
-                }
-                Ok(None) => return drop(sender.finish().await),
-                Err(error) => return sender.fail(error).await,
-            }
-        }
-    });
-    paced
-}
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes at a rate.
 #[derive(Debug)]
@@ -59,11 +13,12 @@ pub(super) struct Pace {
     rate: u64,
     /// When the next bytes may pass.
     next: Instant,
+    waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Pace {
     pub(super) fn new(rate: u64) -> Self {
-        Self { rate, next: Instant::now() }
+        Self { rate, next: Instant::now(), waiting: None }
     }
 
     /// As much as may pass at once: what a tenth of a second has.
@@ -73,8 +28,18 @@ impl Pace {
 
     /// Waits until `bytes` more may pass.
     pub(super) async fn wait(&mut self, bytes: usize) {
-        let now = Instant::now();
-        self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        sleep_until(self.next).await;
+        poll_fn(|cx| self.poll_wait(cx, bytes)).await;
+    }
+
+    /// The same: ready when they may pass.
+    pub(super) fn poll_wait(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<()> {
+        let waiting = self.waiting.get_or_insert_with(|| {
+            let begun = self.next.max(Instant::now());
+            self.next = begun + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
+            Box::pin(sleep_until(self.next))
+        });
+        ready!(waiting.as_mut().poll(cx));
+        self.waiting = None;
+        Poll::Ready(())
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stoop::{ClientEvent, Fields, Method, RequestHead, ResponseHead, Version};
+
+use super::content::SentContent;
 
 /// Bytes of heads that are kept until they are written; what a server sends beyond is left out.
 const HEADS_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -48,8 +49,8 @@ pub(super) struct Notes {
     pub(super) method: Method,
     /// The content of the last request, as far as its length is known.
     content_bytes: u64,
-    /// How much was sent of content whose length was not known.
-    counted: Arc<AtomicU64>,
+    /// What was sent of the content of the last request, where that is counted.
+    sent: SentContent,
     pub(super) request_bytes: u64,
     /// What was to be sent.
     first: (Method, Option<u64>),
@@ -78,7 +79,7 @@ impl Record {
             tunnel_status: None,
             method: Method::GET,
             content_bytes: 0,
-            counted: Arc::default(),
+            sent: SentContent::default(),
             request_bytes: 0,
             first: (Method::GET, None),
             head_bytes: 0,
@@ -94,18 +95,16 @@ impl Record {
         notes.first = (method.clone(), content);
     }
 
-    /// What counts content whose length is not known.
-    pub(super) fn counter(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.notes().counted)
+    /// What counts the content that is sent.
+    pub(super) fn sent(&self) -> SentContent {
+        self.notes().sent.clone()
     }
 
     /// The content of the last request.
     pub(super) fn content(&self) -> Content {
         let notes = self.notes();
         match &notes.first {
-            (method, None) if *method == notes.method => {
-                Content::Unknown(notes.counted.load(Relaxed))
-            }
+            (method, None) if *method == notes.method => Content::Unknown(notes.sent.bytes()),
             _ => Content::Bytes(notes.content_bytes),
         }
     }
@@ -136,7 +135,7 @@ impl Record {
                 notes.remote = *remote;
                 notes.request_bytes += request_text(head, *is_http2).len() as u64;
                 notes.method = head.method().clone();
-                notes.content_sent();
+                notes.begin_content();
             }
             ClientEvent::Interim { head, .. } => notes.head_came(head),
             ClientEvent::Responded { head, .. } => {
@@ -179,14 +178,15 @@ impl Record {
 }
 
 impl Notes {
-    /// How much content was sent.
-    pub(super) fn content_bytes(&self) -> u64 {
-        self.content_bytes + self.counted.load(Relaxed)
+    /// How much content the last request sent, where that is [counted](super::content::SendTerms::is_counted).
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.sent.bytes()
     }
 
-    /// Counts the content of a request, and the field with its length, which is not in its head yet. A redirect that
-    /// changes the method drops it.
-    fn content_sent(&mut self) {
+    /// Counts the content of a request that is to be sent, and the field with its length, which is not in its head yet.
+    /// A redirect that changes the method drops it.
+    fn begin_content(&mut self) {
+        self.sent.begin();
         let bytes = match &self.first {
             (method, Some(bytes)) if *method == self.method => *bytes,
             _ => 0,

@@ -9,7 +9,6 @@ use super::args::GetArgs;
 use super::credentials::credentials;
 use super::exit;
 use super::failure::GetFailure;
-use super::pace::{paced, without_length};
 use super::upload::upload;
 use super::values::parse_offset;
 use crate::data::percent_encoded;
@@ -25,6 +24,12 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
         true => args.url.clone(),
         false => format!("http://{}", args.url.trim_start_matches('/')),
     };
+    if let Some((scheme, _)) = url.split_once("://")
+        && !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+    {
+        let why = format!("{scheme} is neither http nor https");
+        return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
+    }
     if args.get && !args.data.is_empty() {
         let data = content(args)?;
         let (front, fragment) = url.split_once('#').map_or((&*url, None), |(f, b)| (f, Some(b)));
@@ -105,23 +110,16 @@ pub(super) async fn request(
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
-    let mut body = body(args, headers, &mut request).await?;
+    let body = body(args, headers, &mut request).await?;
     let is_long = body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN);
-    if asks_for_chunks(headers) && !body.is_empty() {
-        body = without_length(body);
-    }
     if !body.is_empty() && is_long && is_surely_http1(args, &url) {
         add(&mut request, headers, "expect", || Some("100-continue".to_owned()))?;
     }
-    let body = match args.rate() {
-        Some(rate) if !body.is_empty() => paced(body, rate),
-        _ => body,
-    };
     Ok(request.with_body(body))
 }
 
 /// Whether a header says that content goes in chunks, though its length is known. No other coding is made.
-fn asks_for_chunks(headers: &[Header]) -> bool {
+pub(super) fn asks_for_chunks(headers: &[Header]) -> bool {
     headers.iter().any(|header| {
         matches!(header, Header::Sent(name, value)
             if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked"))

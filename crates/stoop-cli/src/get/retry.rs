@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use stoop::{ErrorKind, Response, Retries, RetryAction, RetryAttempt};
 
 use super::args::GetArgs;
+use super::content::SentContent;
 
 /// How long to wait before a second attempt, if the user does not say.
 const DELAY_MIN: Duration = Duration::from_secs(1);
@@ -12,15 +13,17 @@ const DELAY_MIN: Duration = Duration::from_secs(1);
 /// How long is waited at most, for a Retry-After too.
 const DELAY_MAX: Duration = Duration::from_secs(600);
 
-/// The policy of these options, if there is to be more than one attempt. The time of `-m` is each attempt's.
-pub(super) fn retries(args: &GetArgs) -> Option<Retries> {
+/// The policy of these options, if there is to be more than one attempt. The time of `-m` is each attempt's. Content
+/// that can be read only once, and was, is not sent again without it.
+pub(super) fn retries(args: &GetArgs, sent: SentContent) -> Option<Retries> {
     let max = args.retry.filter(|retries| *retries > 0)?;
     let fixed = args.retry_delay.filter(|delay| !delay.is_zero());
     let limit = args.retry_max_time.filter(|limit| !limit.is_zero());
     let begun = Instant::now();
-    let decide = move |attempt: &RetryAttempt<'_>| match delay(attempt, fixed) {
-        Some(delay) if limit.is_none_or(|limit| begun.elapsed() + delay < limit) => {
-            RetryAction::RetryAfter(delay)
+    let decide = move |attempt: &RetryAttempt<'_>| match wait(attempt, fixed) {
+        _ if sent.is_spent() => RetryAction::Stop,
+        Some(wait) if limit.is_none_or(|limit| wait.begins_within(begun.elapsed(), limit)) => {
+            RetryAction::RetryAfter(wait.delay)
         }
         _ => RetryAction::Stop,
     };
@@ -31,8 +34,22 @@ pub(super) fn retries(args: &GetArgs) -> Option<Retries> {
     })
 }
 
+/// How long to wait before another attempt.
+struct Wait {
+    delay: Duration,
+    /// The server named it.
+    is_named: bool,
+}
+
+impl Wait {
+    /// Whether it begins within the limit; one that the server named has to end within it, too.
+    fn begins_within(&self, elapsed: Duration, limit: Duration) -> bool {
+        elapsed < limit && (!self.is_named || elapsed + self.delay <= limit)
+    }
+}
+
 /// How long to wait before another attempt; none where there is to be none.
-fn delay(attempt: &RetryAttempt<'_>, fixed: Option<Duration>) -> Option<Duration> {
+fn wait(attempt: &RetryAttempt<'_>, fixed: Option<Duration>) -> Option<Wait> {
     let may_pass = match attempt.outcome() {
         Ok(response) => matches!(response.status().as_u16(), 408 | 429 | 500 | 502 | 503 | 504),
         // A name that is not there may be there soon.
@@ -44,11 +61,14 @@ fn delay(attempt: &RetryAttempt<'_>, fixed: Option<Duration>) -> Option<Duration
     if !may_pass || !attempt.is_safe() {
         return None;
     }
-    let own = fixed.unwrap_or_else(|| doubled(attempt.number()));
-    match attempt.outcome().ok().and_then(Response::retry_after) {
-        Some(wanted) if wanted > DELAY_MAX => None,
-        Some(wanted) => Some(wanted.max(own)),
-        None => Some(own),
+    let named = attempt.outcome().ok().and_then(Response::retry_after);
+    match named.filter(|named| !named.is_zero()) {
+        Some(named) if named > DELAY_MAX => None,
+        Some(delay) => Some(Wait { delay, is_named: true }),
+        None => {
+            let delay = fixed.unwrap_or_else(|| doubled(attempt.number()));
+            Some(Wait { delay, is_named: false })
+        }
     }
 }
 

@@ -47,6 +47,13 @@ pub(super) fn format(option: &str) -> io::Result<String> {
     }
 }
 
+/// Whether a format tells how much content was sent.
+pub(super) fn tells_upload(format: &str) -> bool {
+    ["size_upload", "speed_upload", "json"]
+        .iter()
+        .any(|name| format.contains(&format!("%{{{name}}}")))
+}
+
 /// The format filled in, in pieces for standard output and standard error. Variables that are unknown are told.
 pub(super) fn fill(format: &str, notes: &Notes, outcome: &Outcome) -> (Vec<Written>, Vec<String>) {
     let variables = variables(notes, outcome);
@@ -174,9 +181,9 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
         ("size_download", json!(outcome.received)),
         ("size_header", json!(notes.head_bytes)),
         ("size_request", json!(notes.request_bytes)),
-        ("size_upload", json!(notes.content_bytes())),
+        ("size_upload", json!(notes.sent_bytes())),
         ("speed_download", json!(rate(outcome.received))),
-        ("speed_upload", json!(rate(notes.content_bytes()))),
+        ("speed_upload", json!(rate(notes.sent_bytes()))),
         ("ssl_verify_result", json!(outcome.verify_result)),
         ("time_appconnect", seconds(since(notes.secured))),
         ("time_connect", seconds(since(connected))),

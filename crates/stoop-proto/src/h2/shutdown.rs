@@ -59,6 +59,11 @@ impl Shutdown {
         self.peer_last_stream.is_some()
     }
 
+    /// The last stream in the peer's GOAWAY, if one came.
+    pub(super) fn peer_last_stream(&self) -> Option<u32> {
+        self.peer_last_stream
+    }
+
     pub(super) fn peer_text(&self) -> &[u8] {
         &self.peer_text
     }

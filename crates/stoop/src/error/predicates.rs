@@ -46,6 +46,12 @@ impl Error {
         self.0.is_of_proxy || matches!(self.kind(), ErrorKind::ProxyAuth | ErrorKind::ProxyRefused)
     }
 
+    /// Whether it ended one stream of an HTTP/2 connection alone, by a RST_STREAM of either end (RFC 9113 §5.4.2): the
+    /// connection serves other requests on.
+    pub fn is_of_stream(&self) -> bool {
+        self.0.is_of_stream
+    }
+
     /// Whether the request makes no sense, so that it will fail whenever it is sent.
     pub fn is_request(&self) -> bool {
         matches!(self.kind(), ErrorKind::InvalidUrl | ErrorKind::InvalidMessage)

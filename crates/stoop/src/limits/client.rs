@@ -41,8 +41,8 @@ pub struct ClientLimits {
     pub retries_max: u32,
     /// Times a request of any method is sent again because the server did nothing of it and said so,
     /// as it can over HTTP/2 (RFC 9113 §8.7): 32. After a refusal, and else from the second time on,
-    /// each time a little later. After a GOAWAY by ENHANCE_YOUR_CALM, which says that the client asks too much,
-    /// never more than twice.
+    /// each time a little later. After a GOAWAY by ENHANCE_YOUR_CALM, which says that the client asks too much, or one
+    /// by which the server did nothing of any request of the connection, never more than twice.
     pub refusals_max: u32,
 }
 

@@ -1,9 +1,12 @@
 //! `stoop get`: one request with curl's options.
 
 mod alone;
+mod codes;
 mod coming_from;
 mod curl;
 mod odd;
 mod retry;
 mod scripted;
 mod told;
+mod uploads;
+mod waits;

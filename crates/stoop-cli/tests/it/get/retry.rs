@@ -34,8 +34,25 @@ fn no_further_attempt_begins_after_its_time() {
     let server = Scripted::start(&[LATER]);
     let options = "-f --retry 9 --retry-delay 1 --retry-max-time 1.5 URL/";
     let (code, took, stderr) = timed(options, &server);
-    assert_eq!((code, server.take().len()), (Some(22), 2), "{stderr}");
+    assert_eq!((code, server.take().len()), (Some(22), 3), "{stderr}");
     assert!(took < Duration::from_secs(3), "{took:?}");
+    // A Retry-After beyond it is not waited for.
+    let later: &[u8] = b"HTTP/1.1 503 Later\r\nRetry-After: 2\r\nContent-Length: 0\r\n\r\n";
+    let server = Scripted::start(&[later]);
+    let (code, _, stderr) = timed(options, &server);
+    assert_eq!((code, server.take().len()), (Some(22), 1), "{stderr}");
+}
+
+#[test]
+fn a_time_that_the_server_names_takes_the_place_of_the_delay() {
+    for (named, least, most) in [("1", 1, 3), ("0", 4, 6)] {
+        let later =
+            format!("HTTP/1.1 503 Later\r\nRetry-After: {named}\r\nContent-Length: 0\r\n\r\n");
+        let server = Scripted::start(&[later.as_bytes(), OK]);
+        let (code, took, stderr) = timed("--retry 1 --retry-delay 4 URL/", &server);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!((least..most).contains(&took.as_secs()), "{named}: {took:?}");
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::Duration;
-use std::{process::Command, thread};
 
 use crate::stoop::{CommandResult, run, skip, stoop};
 
@@ -56,34 +57,44 @@ impl Scripted {
 
 /// The command with these options.
 pub(super) fn get(options: &str) -> CommandResult {
-    run(stoop(&format!("get {options}")), "")
+    get_with(options, "")
 }
 
-/// curl with these options; none where there is no curl.
-pub(super) fn curl(options: &str) -> Option<CommandResult> {
+/// The command with these options and this standard input.
+pub(super) fn get_with(options: &str, input: &str) -> CommandResult {
+    run(stoop(&format!("get {options}")), input)
+}
+
+/// curl with these options and this standard input; none where there is no curl.
+fn curl(options: &str, input: &str) -> Option<CommandResult> {
     let mut curl = Command::new("curl");
+    curl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     curl.args(["-q", "-s", "-S"]).args(options.split_whitespace());
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
         curl.env_remove(name).env_remove(name.to_ascii_uppercase());
     }
-    match curl.output() {
-        Ok(output) => Some(output.into()),
-        Err(_) => {
-            skip("get beside curl", "curl is not installed");
-            None
-        }
+    if Command::new("curl").arg("--version").output().is_err() {
+        skip("get beside curl", "curl is not installed");
+        return None;
     }
+    Some(run(curl, input))
 }
 
 /// Runs both against scripts of their own, with `URL` for their servers', and compares exit codes and outputs. Returns
 /// the code, and what this command said and sent.
 #[track_caller]
 pub(super) fn same(options: &str, parts: &[&[u8]]) -> (i32, String, Vec<String>) {
+    same_with(options, "", parts)
+}
+
+/// The same, with this standard input.
+#[track_caller]
+pub(super) fn same_with(options: &str, input: &str, parts: &[&[u8]]) -> (i32, String, Vec<String>) {
     let served = |server: &Scripted| options.replace("URL", &format!("http://{}", server.address));
     let (ours, theirs) = (Scripted::start(parts), Scripted::start(parts));
-    let did = get(&served(&ours));
+    let did = get_with(&served(&ours), input);
     let requests = ours.take();
-    if let Some(curl) = curl(&served(&theirs)) {
+    if let Some(curl) = curl(&served(&theirs), input) {
         let text = String::from_utf8_lossy(&did.stdout).into_owned();
         let (code, stderr) = (did.code, &did.stderr);
         assert_eq!(code, curl.code, "{options}: {stderr}; curl: {}", curl.stderr);

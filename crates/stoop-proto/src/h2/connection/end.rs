@@ -32,6 +32,11 @@ impl Connection {
         self.shutdown.is_peer_going_away()
     }
 
+    /// The last stream that the peer's last GOAWAY names, if one came: it did nothing of those above.
+    pub fn go_away_last_stream(&self) -> Option<u32> {
+        self.shutdown.peer_last_stream()
+    }
+
     /// The debug data of the peer's last GOAWAY, for people and of no defined form: the first 256 bytes.
     pub fn go_away_text(&self) -> &[u8] {
         self.shutdown.peer_text()

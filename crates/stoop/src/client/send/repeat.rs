@@ -13,16 +13,17 @@ use crate::error::{Error, ErrorKind, Phase};
 const PAUSE: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(320);
 
-/// How often a request is sent to a server that answers each time that it is asked too much.
-const CALM_ATTEMPTS_MAX: u32 = 3;
+/// How often a request is sent to a server that each time turns the whole connection away: it says that it is asked too
+/// much, or does nothing of any request.
+const TURNED_AWAY_MAX: u32 = 3;
 
 /// How often a request was sent again, and why.
 #[derive(Default)]
 pub(super) struct Tries {
     pub(super) stale: u32,
     pub(super) refused: u32,
-    /// Attempts at which the server said that it is asked too much.
-    calm: u32,
+    /// Attempts at which the server turned the whole connection away.
+    turned_away: u32,
     /// The server wants HTTP/1.1 for this one.
     pub(super) http1: bool,
 }
@@ -57,8 +58,8 @@ impl RequestRun<'_> {
         let was_sent = is_gone && failed.unsent.is_none();
         if error.is_refused() && !was_sent {
             tries.refused += 1;
-            tries.calm += u32::from(error.wants_calm());
-            return tries.refused <= limits.refusals_max && tries.calm < CALM_ATTEMPTS_MAX;
+            tries.turned_away += u32::from(error.is_turned_away());
+            return tries.refused <= limits.refusals_max && tries.turned_away < TURNED_AWAY_MAX;
         }
         // RFC 9110 §9.2.2, RFC 9112 §9.3.1: only on a connection that may have been closed before we wrote,
         // or whose server is gone without a word; only unanswered; and only what is idempotent, or did not

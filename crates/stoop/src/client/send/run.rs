@@ -103,7 +103,7 @@ impl<'a> RequestRun<'a> {
                 break failed.error;
             }
             let error = &failed.error;
-            let is_declined = error.kind() == ErrorKind::H2Refused || error.wants_calm();
+            let is_declined = error.kind() == ErrorKind::H2Refused || error.is_turned_away();
             let waits = (is_declined || tries.refused > 1) && !error.wants_http1();
             if waits && !Box::pin(self.pause(tries.refused)).await {
                 break failed.error;

@@ -34,6 +34,20 @@ async fn unprocessed_requests_are_told_apart() {
     }
 }
 
+#[tokio::test]
+async fn errors_of_one_stream_are_told_from_those_of_its_connection() {
+    for (answer, is_of_stream) in [
+        (rst_stream(1, 8), true),
+        (headers(1, flag::WHOLE, &[(":status", "1x")]), true),
+        (frame(kind::PUSH_PROMISE, flag::END_HEADERS, 1, &[0, 0, 0, 2]), false),
+        (go_away(1, 2, ""), false),
+        (Vec::new(), false),
+    ] {
+        let error = send_post(&answered_by(answer)).await.unwrap_err();
+        assert_eq!(error.is_of_stream(), is_of_stream, "{error}");
+    }
+}
+
 /// RFC 9113 §8.7: of any method, if the content can be sent again.
 #[tokio::test(start_paused = true)]
 async fn unprocessed_requests_are_sent_again() {

@@ -14,10 +14,18 @@ use crate::error::{Error, ErrorKind, Phase};
 pub(super) struct Retirement {
     /// Why it takes no further request, if it takes none.
     reason: Option<CloseReason>,
-    /// The code of the server's GOAWAY, if one came.
-    goaway_code: Option<ErrorCode>,
+    /// The server's last GOAWAY, if one came.
+    goaway: Option<GoAway>,
     /// The owners of all exchanges were told that it is over.
     is_terminated: bool,
+}
+
+/// A GOAWAY of the server.
+#[derive(Clone, Copy)]
+pub(super) struct GoAway {
+    pub(super) code: ErrorCode,
+    /// The server did nothing of any request of the connection.
+    did_nothing: bool,
 }
 
 impl Retirement {
@@ -33,9 +41,9 @@ impl Retirement {
         self.reason
     }
 
-    /// The code of the server's GOAWAY, if one came.
-    pub(super) fn goaway_code(&self) -> Option<ErrorCode> {
-        self.goaway_code
+    /// The server's last GOAWAY, if one came.
+    pub(super) fn goaway(&self) -> Option<GoAway> {
+        self.goaway
     }
 
     /// The owners of all exchanges are to be told. True the first time.
@@ -73,7 +81,8 @@ impl ClientDriver {
 
     /// The server sent GOAWAY (RFC 9113 §6.8).
     pub(super) fn goes_away(&mut self, code: ErrorCode) {
-        self.role.retirement.goaway_code = Some(code);
+        let did_nothing = self.machine.go_away_last_stream() == Some(0);
+        self.role.retirement.goaway = Some(GoAway { code, did_nothing });
         self.retire(CloseReason::PeerCloses);
     }
 
@@ -88,7 +97,7 @@ impl ClientDriver {
         drop(state);
         // The pool first, so that no request that is repeated comes back to this connection.
         self.retire(CloseReason::PeerClosed);
-        let goaway = self.role.retirement.goaway_code;
+        let goaway = self.role.retirement.goaway;
         for pending in self.role.requests.take_waiting().into_iter().chain(submitted) {
             self.role.requests.ended(1);
             let error = explain(cause, &self.machine, goaway, Phase::Wait);
@@ -112,11 +121,11 @@ impl ClientDriver {
 fn explain(
     cause: &DriverEndCause,
     machine: &stoop_proto::h2::Connection,
-    goaway_code: Option<ErrorCode>,
+    goaway: Option<GoAway>,
     phase: Phase,
 ) -> Error {
     let closed = |detail| Error::new(ErrorKind::ClosedEarly, phase).with_detail(detail);
-    match (cause, machine.fault(), goaway_code) {
+    match (cause, machine.fault(), goaway.map(|goaway| goaway.code)) {
         (DriverEndCause::ClientClosed, _, _) => Error::client_closed(phase),
         (_, _, Some(code)) if code != ErrorCode::NO_ERROR => {
             Error::new(ErrorKind::H2GoAway, phase).with_detail(goaway_text(machine, code))
@@ -142,12 +151,13 @@ fn explain(
     }
 }
 
-/// The error of a request that the server did nothing of, after its GOAWAY of that code, if one came.
-pub(super) fn left_undone(error: Error, goaway_code: Option<ErrorCode>) -> Error {
+/// The error of a request that the server did nothing of, after that GOAWAY, if one came.
+pub(super) fn left_undone(error: Error, goaway: Option<GoAway>) -> Error {
     let error = error.unprocessed();
-    match goaway_code {
+    match goaway {
         // RFC 9113 §7: the client does what may be too much for the server.
-        Some(ErrorCode::ENHANCE_YOUR_CALM) => error.wanting_calm(),
+        Some(GoAway { code: ErrorCode::ENHANCE_YOUR_CALM, .. }) => error.wanting_calm(),
+        Some(GoAway { did_nothing: true, .. }) => error.turned_away(),
         _ => error,
     }
 }

@@ -121,13 +121,16 @@ impl ClientDriver {
         }
         let phase = exchange.phase();
         match reason {
-            ResetReason::Fault(fault) => exchange.shared.fail(|| Error::fault(fault, phase)),
+            ResetReason::Fault(fault) => {
+                exchange.shared.fail(|| Error::fault(fault, phase).of_stream());
+            }
             ResetReason::Unprocessed => exchange.shared.fail(|| {
-                let code = self.role.retirement.goaway_code();
-                let words = goaway_text(&self.machine, code.unwrap_or(ErrorCode::NO_ERROR));
+                let goaway = self.role.retirement.goaway();
+                let code = goaway.map_or(ErrorCode::NO_ERROR, |goaway| goaway.code);
+                let words = goaway_text(&self.machine, code);
                 let error = Error::new(ErrorKind::H2GoAway, phase)
                     .with_detail(format_args!("{words}; it did nothing of this request"));
-                left_undone(error, code)
+                left_undone(error, goaway)
             }),
             ResetReason::Peer(code @ ErrorCode::REFUSED_STREAM) => refuse(&exchange.shared, || {
                 Error::new(ErrorKind::H2Refused, phase).with_detail(code)
@@ -140,6 +143,7 @@ impl ClientDriver {
             ResetReason::Peer(code) => exchange.shared.reject(|| {
                 Error::new(ErrorKind::Reset, phase)
                     .with_text(format_args!("the server reset the stream: {code}"))
+                    .of_stream()
             }),
         }
     }

@@ -7,7 +7,7 @@ use stoop_proto::h2::{ErrorCode, Refusal, StreamKey};
 use stoop_proto::{BodySize, CloseReason};
 
 use super::ClientDriver;
-use super::end::{DriverEndCause, left_undone};
+use super::end::{DriverEndCause, GoAway, left_undone};
 use super::exchange::ClientExchange;
 use super::upload::{Http2Upload, SendProgress};
 use crate::client::http2::PendingRequest;
@@ -117,7 +117,7 @@ impl ClientDriver {
             if self.machine.is_peer_known() {
                 let refused = self.role.requests.take_waiting();
                 self.role.requests.ended(refused.len());
-                let goaway = self.role.retirement.goaway_code();
+                let goaway = self.role.retirement.goaway();
                 refused.into_iter().for_each(|pending| return_unsent(pending, no_more(goaway)));
             }
             return moved;
@@ -154,7 +154,7 @@ impl ClientDriver {
             (Some(Err(Refusal::Full)), _) => return Err(pending),
             (Some(Err(refusal)), _) => {
                 self.role.requests.ended(1);
-                refused(pending, refusal, self.role.retirement.goaway_code());
+                refused(pending, refusal, self.role.retirement.goaway());
             }
             (Some(Ok(_)), None) => {}
             (Some(Ok(_)), Some((key, expects, is_tunnel))) => {
@@ -206,13 +206,13 @@ pub(super) fn return_unsent(pending: PendingRequest, error: Error) {
     pending.shared.return_unsent(pending.body, error);
 }
 
-fn no_more(goaway_code: Option<ErrorCode>) -> Error {
+fn no_more(goaway: Option<GoAway>) -> Error {
     let error = Error::new(ErrorKind::H2GoAway, Phase::Wait);
-    left_undone(error.with_detail("the connection takes no more"), goaway_code)
+    left_undone(error.with_detail("the connection takes no more"), goaway)
 }
 
 /// Fails a request that the connection cannot send.
-fn refused(pending: PendingRequest, refusal: Refusal, goaway_code: Option<ErrorCode>) {
+fn refused(pending: PendingRequest, refusal: Refusal, goaway: Option<GoAway>) {
     match refusal {
         Refusal::Misuse(misuse) => pending.shared.fail(|| Error::misuse(misuse, Phase::Request)),
         Refusal::ExtendedConnect => pending.shared.fail(|| {
@@ -225,7 +225,7 @@ fn refused(pending: PendingRequest, refusal: Refusal, goaway_code: Option<ErrorC
             ))
         }),
         Refusal::Full | Refusal::GoingAway | Refusal::Exhausted => {
-            return_unsent(pending, no_more(goaway_code))
+            return_unsent(pending, no_more(goaway))
         }
     }
 }
