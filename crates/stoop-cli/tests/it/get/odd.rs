@@ -98,6 +98,24 @@ fn an_upload_goes_on_where_the_option_says() {
 }
 
 #[test]
+fn digest_finds_its_challenge_among_others_and_in_any_text() {
+    for challenge in [
+        "Basic realm=\"b\", Digest realm=\"r, s\", nonce=\"n\", qop=\"auth\"",
+        "Digest realm=\"r\", nonce=\"n\", algorithm=MD5, Basic realm=\"b\"",
+        "Digest realm=\"zo\u{e9}\", nonce=\"n\"",
+    ] {
+        let who = format!(
+            "HTTP/1.1 401 Who\r\nWWW-Authenticate: {challenge}\r\nContent-Length: 0\r\n\
+             Connection: close\r\n\r\n"
+        );
+        let (code, stderr, requests) =
+            same("--digest -u me:pw -w %{http_code} URL/", &[who.as_bytes(), OK]);
+        assert_eq!((code, requests.len()), (0, 2), "{challenge}: {stderr}");
+        assert!(requests[1].contains("authorization: Digest username=\"me\""), "{requests:?}");
+    }
+}
+
+#[test]
 fn digest_takes_credentials_from_wherever_they_are() {
     let who: &[u8] =
         b"HTTP/1.1 401 Who\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n\
