@@ -42,6 +42,7 @@ header lines are. SSL_CERT_FILE is read.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
+  1    the URL, or a redirect's, is neither http nor https
   2    the command line is invalid
   3    the URL is invalid
   5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to

@@ -195,7 +195,7 @@ fn an_error_says_what_where_and_its_code_unless_it_is_silent() {
         ("-w @/no/such/file http://a/", 26, "/no/such/file"),
         ("--cacert /no/such/file https://a/", 77, "/no/such/file"),
         ("--cert /no/such/file https://a/", 58, "/no/such/file"),
-        ("ftp://a/", 3, "ftp is neither http nor https"),
+        ("ftp://a/", 1, "ftp is neither http nor https"),
         ("-H a:b\x07 http://a/", 43, "-H \"a\": the field value"),
     ] {
         let ran = get(options);

@@ -3,6 +3,7 @@
 mod alone;
 mod coming_from;
 mod curl;
+mod early;
 mod odd;
 mod retry;
 mod scripted;
