@@ -27,6 +27,7 @@ mod record;
 mod request;
 mod retry;
 mod story;
+mod stream;
 mod upload;
 mod url;
 mod values;

@@ -5,6 +5,7 @@ mod coming_from;
 mod curl;
 mod early;
 mod odd;
+mod pipes;
 mod retry;
 mod scripted;
 mod told;
