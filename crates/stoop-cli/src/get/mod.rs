@@ -6,6 +6,7 @@
 mod absent;
 mod advice;
 mod args;
+mod cause;
 mod client;
 mod coding;
 mod cookies;
@@ -60,7 +61,7 @@ pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
     runtime.shutdown_background();
     let Err(failure) = ended else { return Ok(()) };
     if !args.silent || args.show_error {
-        let advice = advice::advice(failure.code, &args);
+        let advice = advice::advice(&failure, &args);
         let advice = advice.map_or_else(String::new, |advice| format!("\n  {advice}"));
         stderr::message(format_args!("({}) {}{advice}", failure.code, failure.message));
     }

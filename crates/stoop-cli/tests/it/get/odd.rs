@@ -92,7 +92,8 @@ fn an_upload_goes_on_where_the_option_says() {
     }
     let server = Scripted::start(&[OK]);
     let url = format!("http://{}/x", server.address);
-    assert_eq!(get(&format!("-C 12 -T {} {url}", file.0)).code, Some(18));
+    let did = get(&format!("-C 12 -T {} {url}", file.0));
+    assert!(did.code == Some(18) && !did.stderr.contains("-C -"), "{}", did.stderr);
     assert_eq!(get(&format!("-C 5 -T - {url}")).code, Some(2));
     assert!(server.take().is_empty());
 }

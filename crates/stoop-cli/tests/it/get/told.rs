@@ -28,12 +28,21 @@ fn mistakes_say_what_is_wrong_and_what_to_use() {
         ("--unix-socket /no/such/socket http://a.test/", 7, "/no/such/socket: No such file"),
         ("-H X-A http://a.test/", 2, "stoop: (2) -H \"X-A\" is not 'Name: value'"),
         ("--interface lo http://a.test/", 2, "by its address"),
-        ("--socks5 h:1 http://a.test/", 2, "in its place: -x socks5://HOST:PORT"),
-        ("-K x http://a.test/", 2, "no files of settings"),
+        (
+            "--socks5 h:1 http://a.test/",
+            2,
+            "stoop: there is no --socks5: use -x socks5://HOST:PORT.",
+        ),
+        (
+            "-K x http://a.test/",
+            2,
+            "there is no -K: type the options, as no file of settings is read.",
+        ),
     ] {
         let did = get(options);
         assert_eq!(did.code, Some(code), "{options}: {}", did.stderr);
         assert!(did.stderr.contains(words), "{options}: {}", did.stderr);
+        assert!(!did.stderr.contains("tip:"), "{options}: {}", did.stderr);
     }
     let did = get("--version");
     assert_eq!(did.code, Some(0), "{}", did.stderr);
