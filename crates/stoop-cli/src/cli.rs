@@ -88,9 +88,12 @@ fn exit_with(error: &clap::Error) -> ! {
     if let Some(instead) =
         option.filter(|_| std::env::args().nth(1).is_some_and(|sub| sub == "get"))
     {
+        let option = error.get(ContextKind::InvalidArg).map(ToString::to_string);
         stderr::message(format_args!(
-            "an option of curl that is not here; in its place: {instead}"
+            "there is no {}: {instead}.\n\nFor more information, try '--help'.",
+            option.unwrap_or_default()
         ));
+        std::process::exit(error.exit_code());
     }
     let text = error.render().to_string();
     if !error.use_stderr() || !text.contains('@') {

@@ -1,6 +1,8 @@
 //! Requests: received by a server, sent by a client, one type.
 
 #[cfg(feature = "digest-auth")]
+mod challenge;
+#[cfg(feature = "digest-auth")]
 pub(crate) mod digest;
 mod http_crate;
 pub(crate) mod interim;

@@ -231,6 +231,18 @@ impl GetArgs {
         self.limit_rate.filter(|rate| *rate > 0)
     }
 
+    /// Whether the URL is typed as one of https.
+    #[cfg(feature = "tls")]
+    pub(super) fn is_https(&self) -> bool {
+        self.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+    }
+
+    /// Whether the request has content.
+    pub(super) fn has_content(&self) -> bool {
+        let has_data = !self.data.is_empty() && !self.get;
+        self.upload_file.is_some() || !self.form.is_empty() || has_data
+    }
+
     /// How long everything may take, if there is a limit.
     pub(super) fn total(&self) -> Option<Duration> {
         self.max_time.filter(|limit| !limit.is_zero())

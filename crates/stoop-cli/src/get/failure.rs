@@ -4,6 +4,7 @@ use std::io;
 
 use stoop::Error;
 
+use super::cause::Cause;
 use super::exit;
 
 /// A failure, and what is told of it.
@@ -11,11 +12,12 @@ use super::exit;
 pub(super) struct GetFailure {
     pub(super) code: u8,
     pub(super) message: String,
+    pub(super) cause: Cause,
 }
 
 impl GetFailure {
     pub(super) fn new(code: u8, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), cause: Cause::Other }
     }
 
     pub(super) fn read(what: &str, error: &io::Error) -> Self {
@@ -37,6 +39,7 @@ impl GetFailure {
 
 impl From<Error> for GetFailure {
     fn from(error: Error) -> Self {
-        Self::new(exit::code(&error), error.to_string())
+        let cause = Cause::of(&error);
+        Self { cause, ..Self::new(exit::code(&error), error.to_string()) }
     }
 }

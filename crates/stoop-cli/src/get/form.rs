@@ -10,6 +10,7 @@ use stoop::body::{Form, Part};
 use super::exit;
 use super::failure::GetFailure;
 use super::form_part::{Source, TypedPart};
+use super::stream::{is_stream, stream};
 use crate::data::read_file;
 use crate::stderr;
 
@@ -74,6 +75,11 @@ async fn part(typed: &TypedPart) -> io::Result<Part> {
         Source::Text(text) => Part::new(text.clone()),
         Source::Content(path) => Part::new(read_file(path)?),
         Source::File(path) if path == "-" => Part::new(read_file("-")?).file_name("-"),
+        Source::File(path) if is_stream(Path::new(path)).unwrap_or(false) => {
+            let content = stream(Path::new(path)).await.map_err(|error| named(path, error))?;
+            let name = path.rsplit('/').next().unwrap_or_default();
+            Part::new(content).file_name(name)
+        }
         Source::File(path) => {
             Part::file(Path::new(path)).await.map_err(|error| named(path, error))?
         }

@@ -14,37 +14,43 @@ A URL without a scheme is one of http://.
 -v tells the story of the request on standard error, each step with its time since the start:
 the name, the connection, TLS, what was sent, what came. Credentials are not shown.
 
-Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, where -x and --noproxy do
-not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs, where a
-client can set it.
+Variables: http_proxy, https_proxy, all_proxy and no_proxy, or in capitals, where -x and --noproxy
+do not say otherwise. HTTP_PROXY is not read where REQUEST_METHOD is set, as in CGI programs,
+where a client can set it.
 
-Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it from
-a file. Variables:
-  content_type errormsg exitcode filename_effective header_json http_code http_connect http_version json
-  local_ip local_port method num_connects num_headers num_redirects num_retries onerror
-  proxy_ssl_verify_result redirect_url referer remote_ip remote_port response_code scheme
-  size_download size_header size_request size_upload speed_download speed_upload ssl_verify_result stderr stdout
-  time_appconnect time_connect time_namelookup time_pretransfer time_redirect time_starttransfer
-  time_total url url_effective urlnum
+Formats of --write-out: text with %{VARIABLE}, %header{NAME}, \\n, \\r, \\t and %%; @FILE reads it
+from a file. Variables:
+  content_type errormsg exitcode filename_effective header_json http_code http_connect
+  http_version json local_ip local_port method num_connects num_headers num_redirects
+  num_retries onerror proxy_ssl_verify_result redirect_url referer remote_ip remote_port
+  response_code scheme size_download size_header size_request size_upload speed_download
+  speed_upload ssl_verify_result stderr stdout time_appconnect time_connect time_namelookup
+  time_pretransfer time_redirect time_starttransfer time_total url url_effective urlnum
 
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and keeps the
-content of any other method; the ';auto' of -e is left out; a cookie file has no cookies for public
-suffixes, and cookies of -b and of 'Set-Cookie:' lines stay with the URL's host; a part of -F has one
-file; --interface is an address; there is one URL, without patterns, whose blanks are encoded; -H
-without a colon is a mistake; the 407 of a proxy that forwards is an error, with code 97; content is
-written as it comes, with -N and without; -w knows no certs, and with -k its ssl_verify_result is 1,
-as nothing was verified; size_upload has no framing of chunks.
---retry sends again only what can be sent twice without harm, no standard input that was read, and
-nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the first
-request has its content. A server that ends each connection of HTTP/2 unused is asked three times.
--C fails with 33 where the file is longer than the server's,
-and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of -d
-that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more than 512
-header lines are. SSL_CERT_FILE is read.
+Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and sends the
+content of other methods again, but for a 303; the ';auto' of -e is left out; a cookie file has no
+cookies for public suffixes, and cookies of -b and of 'Set-Cookie:' lines stay with the URL's
+host; a part of -F has one file; --interface is an address; there is one URL, without patterns; -H
+without a colon is a mistake, and so is an -X that is no token; the 407 of a proxy that forwards
+is an error, with code 97; content is written as it comes, with -N and without; -w knows no certs
+and its json no curl_version, and with -k its ssl_verify_result is 1, as nothing was verified;
+size_upload has no framing of chunks.
+--retry sends again only what can be sent twice without harm, no standard input that was read,
+and nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the
+first request has its content. A server that ends each connection of HTTP/2 unused is asked three
+times. -C fails with 33 where the file is longer than the
+server's, and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7,
+and a file of -d that cannot be read 26. What the RFCs forbid in a response is refused, and over
+HTTP/1 more than 512 header lines are.
+URLs are read as browsers read them: blanks, quotes and braces are encoded, '/%2e%2e/' is taken
+for '/../', and an IPv6 address has no zone (%25eth0).
+TLS needs key agreement by (EC)DHE, not by RSA or X448, certificates of X.509 v3 with
+subjectAltName, and a close_notify where the length of content is not known. SSL_CERT_FILE and
+SSL_CERT_DIR are read.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
-  1    the URL's scheme is neither http nor https
+  1    the URL, or a redirect's, is neither http nor https
   2    the command line is invalid, or the system gives too little to start
   3    the URL is invalid
   5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to

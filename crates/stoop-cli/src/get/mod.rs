@@ -6,6 +6,7 @@
 mod absent;
 mod advice;
 mod args;
+mod cause;
 mod client;
 mod coding;
 mod content;
@@ -28,7 +29,9 @@ mod record;
 mod request;
 mod retry;
 mod story;
+mod stream;
 mod upload;
+mod url;
 mod values;
 mod write_out;
 
@@ -66,7 +69,7 @@ pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
     };
     let Err(failure) = ended else { return Ok(()) };
     if !args.silent || args.show_error {
-        let advice = advice::advice(failure.code, &args);
+        let advice = advice::advice(&failure, &args);
         let advice = advice.map_or_else(String::new, |advice| format!("\n  {advice}"));
         stderr::message(format_args!("({}) {}{advice}", failure.code, failure.message));
     }
@@ -87,32 +90,51 @@ fn runtime() -> io::Result<Runtime> {
 async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     let format = args.output.write_out.as_deref().map(write_out::format).transpose();
     let format = format.map_err(|error| GetFailure::read("the format", &error))?;
-    let url = request::url(args)?;
+    let record = Record::new();
+    let mut outcome = Outcome {
+        url: args.url.clone(),
+        referer: args.referer().unwrap_or_default().to_owned(),
+        ..Outcome::default()
+    };
+    let is_counted = format.as_deref().is_some_and(write_out::tells_upload);
+    let mut ended = fetched(args, &record, is_counted, &mut outcome).await;
+    if let Err(failure) = &ended {
+        (outcome.exit_code, outcome.error) = (failure.code, failure.message.clone());
+    }
+    // A command line that is invalid is no transfer.
+    let format = format.filter(|_| outcome.exit_code != exit::BAD_USE);
+    if let Some(format) = format {
+        let told = tell(&format, &record, &outcome);
+        ended = ended.and(told.map_err(|error| GetFailure::write(&error)));
+    }
+    ended
+}
+
+/// Sends the request, whose content is counted if that is to be told, and writes what comes. What there is to tell is in the
+/// outcome then, whatever became of it.
+async fn fetched(
+    args: &GetArgs,
+    record: &Record,
+    is_counted: bool,
+    outcome: &mut Outcome,
+) -> Result<(), GetFailure> {
+    let url = url::url(args)?;
     let path = output::path(&args.output, &url)?;
     let offset = request::offset(args, path.as_deref())?;
     let is_stdout = path.as_ref().is_none_or(|path| path.as_os_str() == "-");
     if is_stdout && streams::check_output().is_err() {
         return Err(GetFailure::new(exit::WRITE_ERROR, "standard output is closed"));
     }
-    let record = Record::new();
     let headers = Header::read_all(&args.header);
     let headers = headers.map_err(|error| GetFailure::headers(&error))?;
     let jar = cookies::jar(args, &headers, &url)?;
     let netrc = client::netrc(args)?;
-    let client = client::client(args, &headers, (jar.as_ref(), &netrc), &record)?;
+    let client = client::client(args, &headers, (jar.as_ref(), &netrc), record)?;
     let target = Target { url: &url, offset, netrc: &netrc };
     let mut request = request::request(args, &headers, &client, target).await?;
-    let mut outcome = Outcome {
-        url: args.url.clone(),
-        final_url: request.url().map(str::to_owned),
-        referer: args.referer().unwrap_or_default().to_owned(),
-        ..Outcome::default()
-    };
-    let terms = SendTerms {
-        rate: args.rate(),
-        is_chunked: request::asks_for_chunks(&headers),
-        is_counted: format.as_deref().is_some_and(write_out::tells_upload),
-    };
+    outcome.final_url = request.url().map(str::to_owned);
+    let terms =
+        SendTerms { rate: args.rate(), is_chunked: request::asks_for_chunks(&headers), is_counted };
     let body = std::mem::take(request.body_mut());
     let request = request.with_body(content::on_terms(body, terms, &record.sent()));
     record.will_send(request.method(), request.body().len());
@@ -120,11 +142,11 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     if args.output.create_dirs {
         output = output.with_folders();
     }
-    let mut exchange = Exchange::new(args, record, offset, output);
+    let mut exchange = Exchange::new(args, record.clone(), offset, output);
     let mut ended = match client.send(request).await {
-        Ok(response) => exchange.receive(response, &mut outcome).await,
+        Ok(response) => exchange.receive(response, outcome).await,
         Err(error) => {
-            outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url);
+            outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url.take());
             outcome.redirects = error.redirects();
             outcome.redirect_url = exchange::redirect_of(&error);
             outcome.verify_result = exit::verify_result(&error);
@@ -138,13 +160,6 @@ async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     }
     if let (Some(path), Some(jar)) = (&args.cookie_jar, &jar) {
         ended = ended.and(cookies::save(jar, path));
-    }
-    if let Err(failure) = &ended {
-        (outcome.exit_code, outcome.error) = (failure.code, failure.message.clone());
-    }
-    if let Some(format) = format {
-        let told = tell(&format, exchange.record(), &outcome);
-        ended = ended.and(told.map_err(|error| GetFailure::write(&error)));
     }
     ended
 }

@@ -11,44 +11,10 @@ use super::exit;
 use super::failure::GetFailure;
 use super::upload::upload;
 use super::values::parse_offset;
-use crate::data::percent_encoded;
 use crate::request_options::Header;
-use stoop_fetch::target::has_scheme;
 
 /// Content of more bytes than this is sent when the server asks for it, or after a second: curl's figure.
 const EXPECT_BYTES_MIN: u64 = 1024 * 1024;
-
-/// The URL, with a scheme, and with the data in its query if it belongs there.
-pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
-    let mut url = match has_scheme(&args.url) {
-        true => args.url.clone(),
-        false => format!("http://{}", args.url.trim_start_matches('/')),
-    };
-    if let Some((scheme, _)) = url.split_once("://")
-        && !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-    {
-        let why = format!("{scheme} is neither http nor https");
-        return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
-    }
-    if args.get && !args.data.is_empty() {
-        let data = content(args)?;
-        let (front, fragment) = url.split_once('#').map_or((&*url, None), |(f, b)| (f, Some(b)));
-        let mark = if front.contains('?') { '&' } else { '?' };
-        let data = String::from_utf8_lossy(&data);
-        let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-        url = format!("{front}{mark}{data}{fragment}");
-    }
-    if let Some(name) = args.upload_file.as_ref().and_then(|path| path.file_name()) {
-        let (front, behind) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
-        let path = front.split_once("://").map_or(front, |(_, rest)| rest).rsplit_once('/');
-        if path.is_none_or(|(_, last)| last.is_empty()) && name != "-" {
-            let slash = if path.is_none() { "/" } else { "" };
-            let name = percent_encoded(name.as_encoded_bytes());
-            url = [front, slash, &name, behind].concat();
-        }
-    }
-    Ok(url)
-}
 
 /// What a request is for.
 #[derive(Clone, Copy)]
@@ -182,7 +148,7 @@ fn method(args: &GetArgs) -> Result<Method, GetFailure> {
     })
 }
 
-fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
+pub(super) fn content(args: &GetArgs) -> Result<Vec<u8>, GetFailure> {
     args.data.content().map_err(|error| GetFailure::read("the data", &error))
 }
 

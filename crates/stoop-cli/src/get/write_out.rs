@@ -175,7 +175,8 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
             "scheme",
             json!(
                 url.split_once("://")
-                    .map_or(String::new(), |(scheme, _)| scheme.to_ascii_uppercase())
+                    .filter(|_| connected.is_some())
+                    .map(|(scheme, _)| scheme.to_ascii_uppercase())
             ),
         ),
         ("size_download", json!(outcome.received)),

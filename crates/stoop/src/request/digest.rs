@@ -6,6 +6,8 @@ use digest_auth::{AlgorithmType, AuthContext, HttpMethod, Qop, WwwAuthenticateHe
 use http::Method;
 use stoop_proto::Fields;
 
+use super::challenge;
+
 /// A username and password, for the challenge that a server answers with.
 #[derive(Clone)]
 pub(crate) struct DigestCredentials {
@@ -48,19 +50,31 @@ impl DigestCredentials {
 /// Challenges that are answered for one request: the first, and one because its nonce has become stale.
 const ANSWERS_MAX: u32 = 2;
 
-/// The challenge with the strongest hash (RFC 7616 §3.7). All of one is ASCII but for what stands in quotes, which
-/// the parser takes for ASCII too.
+/// The challenge with the strongest hash (RFC 7616 §3.7).
 fn strongest(fields: &Fields) -> Option<WwwAuthenticateHeader> {
-    let challenges = fields.all("www-authenticate").filter_map(|value| {
-        let text = std::str::from_utf8(value).ok().filter(|text| text.is_ascii())?;
-        let (scheme, rest) = text.trim_start().split_once([' ', '\t'])?;
-        scheme.eq_ignore_ascii_case("digest").then(|| digest_auth::parse(rest).ok())?
-    });
-    challenges.max_by_key(|challenge| match challenge.algorithm.algo {
-        AlgorithmType::MD5 => 0,
-        AlgorithmType::SHA2_256 => 1,
-        AlgorithmType::SHA2_512_256 => 2,
+    let values = fields.all("www-authenticate").filter_map(|value| std::str::from_utf8(value).ok());
+    let challenges = values.flat_map(|value| challenge::of_scheme(value, "digest"));
+    challenges.filter_map(|parameters| read(&parameters)).max_by_key(|challenge| {
+        match challenge.algorithm.algo {
+            AlgorithmType::MD5 => 0,
+            AlgorithmType::SHA2_256 => 1,
+            AlgorithmType::SHA2_512_256 => 2,
+        }
     })
+}
+
+/// A challenge of these parameters. What stands in quotes may be any text, which the parser takes for ASCII: it is read
+/// without it.
+fn read(parameters: &[&str]) -> Option<WwwAuthenticateHeader> {
+    let text = parameters.join(", ");
+    let ascii: String = text.chars().map(|c| if c.is_ascii() { c } else { '?' }).collect();
+    let mut challenge = digest_auth::parse(&ascii).ok()?;
+    if ascii != text {
+        challenge.realm = challenge::parameter(parameters, "realm")?;
+        challenge.nonce = challenge::parameter(parameters, "nonce")?;
+        challenge.opaque = challenge::parameter(parameters, "opaque");
+    }
+    Some(challenge)
 }
 
 /// Shows no credentials.
@@ -122,12 +136,31 @@ mod tests {
         let mut answer = |fields| credentials.answer(fields, &Method::GET, "/", None).is_some();
         assert!(answer(&fresh) && !answer(&fresh) && answer(&stale));
         assert!(!answer(&stale), "it was answered without end");
-        // The parser panicked at the last.
-        let broken = "Digest realm=\"\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\", nonce=\"n\"";
-        for none in ["Basic realm=\"r\"", "Digest", "Digest realm=\"r\"", "", broken] {
+        for none in
+            ["Basic realm=\"r\"", "Digest", "Digest realm=\"r\"", "", "Digest realm=\"\u{e9}\""]
+        {
             assert!(
                 self::credentials().answer(&challenged(&[none]), &Method::GET, "/", None).is_none()
             );
         }
+    }
+
+    #[test]
+    fn a_challenge_may_share_its_field_and_have_any_text_in_quotes() {
+        let nonce = "nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\"";
+        let shared = format!("Basic realm=\"b, c\", Digest realm=\"testrealm@host.com\", {nonce}");
+        let answer = |challenge: &str| {
+            credentials().answer(&challenged(&[challenge]), &Method::GET, "/dir/index.html", None)
+        };
+        for challenge in
+            [&*shared, &*format!("{shared}, Negotiate"), &*shared.replace(", Digest", ",Digest")]
+        {
+            let answer = answer(challenge).expect(challenge);
+            assert!(answer.contains("response=\"1949323746fe6a43ef61f9606e7febea\""), "{answer}");
+        }
+        // MD5(MD5(Mufasa:zoé:CircleOfLife):n:MD5(GET:/dir/index.html))
+        let answer = answer("Digest realm=\"zo\u{e9}\", nonce=\"n\"").expect("an answer");
+        assert!(answer.contains("realm=\"zo\u{e9}\""), "{answer}");
+        assert!(answer.contains("response=\"4bdec0a3e4898801d7ab1d62de2bb534\""), "{answer}");
     }
 }

@@ -92,9 +92,28 @@ fn an_upload_goes_on_where_the_option_says() {
     }
     let server = Scripted::start(&[OK]);
     let url = format!("http://{}/x", server.address);
-    assert_eq!(get(&format!("-C 12 -T {} {url}", file.0)).code, Some(18));
+    let did = get(&format!("-C 12 -T {} {url}", file.0));
+    assert!(did.code == Some(18) && !did.stderr.contains("-C -"), "{}", did.stderr);
     assert_eq!(get(&format!("-C 5 -T - {url}")).code, Some(2));
     assert!(server.take().is_empty());
+}
+
+#[test]
+fn digest_finds_its_challenge_among_others_and_in_any_text() {
+    for challenge in [
+        "Basic realm=\"b\", Digest realm=\"r, s\", nonce=\"n\", qop=\"auth\"",
+        "Digest realm=\"r\", nonce=\"n\", algorithm=MD5, Basic realm=\"b\"",
+        "Digest realm=\"zo\u{e9}\", nonce=\"n\"",
+    ] {
+        let who = format!(
+            "HTTP/1.1 401 Who\r\nWWW-Authenticate: {challenge}\r\nContent-Length: 0\r\n\
+             Connection: close\r\n\r\n"
+        );
+        let (code, stderr, requests) =
+            same("--digest -u me:pw -w %{http_code} URL/", &[who.as_bytes(), OK]);
+        assert_eq!((code, requests.len()), (0, 2), "{challenge}: {stderr}");
+        assert!(requests[1].contains("authorization: Digest username=\"me\""), "{requests:?}");
+    }
 }
 
 #[test]
