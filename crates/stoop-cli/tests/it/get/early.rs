@@ -20,7 +20,7 @@ fn a_format_is_filled_in_where_nothing_was_sent() {
         assert_eq!(did.code, Some(code), "{options}: {}", did.stderr);
         let text = String::from_utf8_lossy(&did.stdout);
         assert_eq!(text, format!("[000|{code}||0]"), "{options}");
-        let Some(curl) = curl(&format!("-s -w {format} {options}")) else { continue };
+        let Some(curl) = curl(&format!("-s -w {format} {options}"), "") else { continue };
         assert_eq!((curl.code, String::from_utf8_lossy(&curl.stdout)), (Some(code), text));
     }
     // Options that curl finds wrong only when it has connected.

@@ -66,7 +66,7 @@ pub(super) fn get_with(options: &str, input: &str) -> CommandResult {
 }
 
 /// curl with these options and this standard input; none where there is no curl.
-fn curl(options: &str, input: &str) -> Option<CommandResult> {
+pub(super) fn curl(options: &str, input: &str) -> Option<CommandResult> {
     let mut curl = Command::new("curl");
     curl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     curl.args(["-q", "-s", "-S"]).args(options.split_whitespace());
