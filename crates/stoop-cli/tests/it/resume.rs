@@ -194,7 +194,7 @@ fn assert_each_once(mut found: Vec<String>, expected: &[String]) {
 fn what_has_its_line_when_a_run_is_killed_is_not_fetched_again() {
     let server = LoggingServer::start();
     let urls = server.urls(500);
-    let runs = Runs::new("csv", &urls, "-f csv -o out.csv");
+    let runs = Runs::new("one-file", &urls, "-f csv -o out.csv");
     let mut sessions: Vec<(usize, BTreeSet<String>)> = Vec::new();
     for time in times(7).take(8) {
         let asked = server.asked().len();
@@ -314,11 +314,14 @@ fn a_signal_leaves_no_lines_of_what_is_unfinished() {
 #[test]
 fn another_list_other_options_and_a_second_process_are_refused() {
     let server = LoggingServer::start();
-    let urls = server.urls(60);
+    let urls = server.urls(600);
     let runs = Runs::new("refused", &urls, "-o out.csv");
     let child = runs.command("").spawn().expect("it runs");
     wait_for("some requests", || server.asked().len() > 10);
+    // It is not to end before the second one begins.
+    kill(&child, "-STOP");
     let second = run(runs.command(""), "");
+    kill(&child, "-CONT");
     assert_eq!(second.code, Some(2), "{}", second.stderr);
     assert!(second.stderr.contains("another process has the run in run"), "{}", second.stderr);
     assert_eq!(finish(child).code, Some(0));
@@ -336,7 +339,7 @@ fn another_list_other_options_and_a_second_process_are_refused() {
     for (list, text) in [
         (&changed[..], "URL number 17, http://127.0.0.2"),
         (&urls[1..], "URL number 1, http://127.0.0.1"),
-        (&urls[..20], "it ends after 20 URLs, and had 60"),
+        (&urls[..20], "it ends after 20 URLs, and had 600"),
     ] {
         runs.write_list(list);
         let other = run(runs.command(""), "");
@@ -348,7 +351,7 @@ fn another_list_other_options_and_a_second_process_are_refused() {
     let other = run(runs.command(""), "");
     assert_eq!(other.code, Some(3), "{}", other.stderr);
     assert!(other.stderr.contains("it has 0 bytes, and had"), "{}", other.stderr);
-    assert_eq!(server.asked().len(), 60);
+    assert_eq!(server.asked().len(), urls.len());
     for (options, text) in [
         ("--run x -o - -i urls", "--run needs an output that can be cut"),
         ("--run x -f warc --revisits -i urls", "--revisits is not for --run"),
