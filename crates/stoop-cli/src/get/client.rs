@@ -183,6 +183,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_silent_server_is_waited_for() {
+        let limits = limits();
+        assert_eq!((limits.time.head, limits.time.read_idle), (None, None));
+        let http2 = limits.wire.http2;
+        assert_eq!((http2.settings_timeout, http2.ping_timeout), (Duration::MAX, Duration::MAX));
+    }
+
+    #[test]
     fn a_rule_has_two_hosts_and_ports_of_which_any_may_be_left_out() {
         for good in ["a:80:b:81", "::b:81", "[::1]:80:[::2]:", "a::b:"] {
             assert!(connect_to(Client::builder(), good).is_some(), "{good}");

@@ -1,7 +1,7 @@
 //! A server that plays a script: each connection is answered by its next part.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -43,6 +43,9 @@ impl Scripted {
                         thread::sleep(Duration::from_secs(6));
                     }
                     let _ = stream.write_all(&part);
+                    // What is still on its way would reset the connection.
+                    let _ = stream.shutdown(Shutdown::Write);
+                    while let Ok(1..) = stream.read(&mut request) {}
                 });
             }
         });
