@@ -30,18 +30,18 @@ from a file. Variables:
 Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and sends the
 content of other methods again, but for a 303; the ';auto' of -e is left out; a cookie file has no
 cookies for public suffixes, and cookies of -b and of 'Set-Cookie:' lines stay with the URL's
-host; a part of -F has one file; --interface is an address; there is one URL, without patterns; -H
-without a colon is a mistake, and so is an -X that is no token; the 407 of a proxy that forwards
-is an error, with code 97; content is written as it comes, with -N and without; -w knows no certs
-and its json no curl_version, and with -k its ssl_verify_result is 1, as nothing was verified;
-size_upload has no framing of chunks.
+host, those of -b with https, too; a part of -F has one file; --interface is an address; there is
+one URL, without patterns; -H without a colon is a mistake, and so is an -X that is no token; the
+407 of a proxy that forwards is an error, with code 97; content is written as it comes, with -N
+and without; -w knows no certs and its json no curl_version, and with -k its ssl_verify_result is
+1, as nothing was verified; size_upload has no framing of chunks.
 --retry sends again only what can be sent twice without harm, no standard input that was read,
 and nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the
 first request has its content. A server that ends each connection of HTTP/2 unused is asked three
-times. -C fails with 33 where the file is longer than the
-server's, and with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7,
-and a file of -d that cannot be read 26. What the RFCs forbid in a response is refused, and over
-HTTP/1 more than 512 header lines are.
+times, and then the code is 92. -C fails with 33 where the file is longer than the server's, and
+with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of
+-d that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more
+than 512 header lines are.
 URLs are read as browsers read them: blanks, quotes and braces are encoded, '/%2e%2e/' is taken
 for '/../', and an IPv6 address has no zone (%25eth0).
 TLS needs key agreement by (EC)DHE, not by RSA or X448, certificates of X.509 v3 with

@@ -55,6 +55,8 @@ struct JarState {
 /// The text of cookies, and the host that they are for.
 struct FixedCookies {
     host: String,
+    /// They are not sent in the clear.
+    is_secure: bool,
     text: String,
 }
 
@@ -92,15 +94,16 @@ impl CookieJar {
         }
     }
 
-    /// Has cookies, such as `a=1; b=2`, sent as they are to the host of `url`, behind those of the jar: over http and https, to
-    /// all of its ports and for all paths. Servers do not replace them, and no file gets them.
+    /// Has cookies, such as `a=1; b=2`, sent as they are to the host of `url`, behind those of the jar: to all of its ports, for
+    /// all paths, and not in the clear if `url` is one of https. Servers do not replace them, and no file gets them.
     ///
     /// ```
     /// let jar = stoop::CookieJar::new();
     /// jar.add_fixed("session=17", "https://example.com/")?;
     /// jar.add("theme=dark", "https://example.com/")?;
-    /// let sent = jar.get("http://example.com:8080/app")?;
+    /// let sent = jar.get("https://example.com:8443/app")?;
     /// assert_eq!(sent.as_deref(), Some("theme=dark; session=17"));
+    /// assert_eq!(jar.get("http://example.com/")?.as_deref(), Some("theme=dark"));
     /// # Ok::<(), stoop::Error>(())
     /// ```
     ///
@@ -113,7 +116,7 @@ impl CookieJar {
             return Err(error.with_detail("cookies are text without control characters"));
         }
         let (text, host) = (text.trim().to_owned(), url.host_str().unwrap_or_default().to_owned());
-        self.fixed().push(FixedCookies { host, text });
+        self.fixed().push(FixedCookies { host, is_secure: url.scheme() == "https", text });
         Ok(())
     }
 
@@ -191,7 +194,10 @@ impl CookieJar {
             field.push_str(value);
         }
         let fixed = self.fixed();
-        for cookies in fixed.iter().filter(|cookies| Some(&*cookies.host) == url.host_str()) {
+        let is_for = |cookies: &&FixedCookies| {
+            Some(&*cookies.host) == url.host_str() && (!cookies.is_secure || is_secure(url))
+        };
+        for cookies in fixed.iter().filter(is_for) {
             if !field.is_empty() {
                 field.push_str("; ");
             }

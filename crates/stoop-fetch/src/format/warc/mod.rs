@@ -232,9 +232,10 @@ impl RecordFormat for Warc {
                         is_decoded: capture.is_decoded,
                         truncated: capture.truncated.map(crate::Truncated::as_str),
                     },
+                    // None of a redirect's content is kept, and the record's head says so.
                     false => Content {
                         bytes: &[],
-                        is_kept: false,
+                        is_kept: exchange.method != "HEAD",
                         is_decoded: false,
                         truncated: has_content(exchange.response.as_ref()).then_some("unspecified"),
                     },

@@ -177,6 +177,9 @@ async fn an_archive_has_what_was_sent_and_received() {
     assert_eq!(field("gzip", "X-Archive-Orig-Content-Encoding"), Some("gzip".into()));
     assert_eq!(field("chunked", "X-Archive-Orig-Transfer-Encoding"), Some("chunked".into()));
     assert_eq!(field("chunked", "Content-Length"), Some("7".into()));
+    // What a redirect had is not kept, and its head does not promise it.
+    assert_eq!(field("redirect", "Content-Length"), Some("0".into()));
+    assert_eq!(field("redirect", "X-Archive-Orig-Content-Length"), Some("5".into()));
 
     let fast = read["fastwarc"].as_array().expect("a list");
     assert_eq!(fast.len(), records.len());

@@ -153,6 +153,9 @@ fn fixed_cookies_go_to_their_host_and_nowhere_else() {
     for url in ["http://b.test/", "http://sub.a.test/"] {
         assert_eq!(jar.get(url).unwrap(), None, "{url}");
     }
+    jar.add_fixed("s=1", "https://s.test/").unwrap();
+    assert_eq!(jar.get("https://s.test:81/").unwrap().as_deref(), Some("s=1"));
+    assert_eq!(jar.get("http://s.test/").unwrap(), None, "in the clear");
     let (mut saved, mut lines) = (Vec::new(), Vec::new());
     jar.save(&mut saved).unwrap();
     jar.save_netscape(&mut lines).unwrap();
