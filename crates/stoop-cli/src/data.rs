@@ -48,8 +48,8 @@ impl DataArgs {
     /// All of it as one: with `&` between the pieces, but for JSON.
     pub(crate) fn content(&self) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        for (kind, value) in &self.0 {
-            if !content.is_empty() && *kind != DataKind::Json {
+        for (at, (kind, value)) in self.0.iter().enumerate() {
+            if at > 0 && *kind != DataKind::Json {
                 content.push(b'&');
             }
             append(&mut content, *kind, value)?;
@@ -77,7 +77,7 @@ fn append(content: &mut Vec<u8>, kind: DataKind, value: &str) -> io::Result<()> 
 }
 
 /// `content`, `=content`, `name=content`, `@file` or `name@file`, with the content encoded.
-fn urlencoded(value: &str) -> io::Result<Vec<u8>> {
+pub(crate) fn urlencoded(value: &str) -> io::Result<Vec<u8>> {
     let (name, content) = match value.find(['=', '@']) {
         None => ("", value.as_bytes().to_vec()),
         Some(at) if value[at..].starts_with('=') => {
@@ -182,6 +182,8 @@ mod tests {
         assert_eq!(content(&[(Urlencode, "ä/~")]), "%C3%A4%2F~");
         assert_eq!(content(&[(Urlencode, "=x=y")]), "x%3Dy");
         assert_eq!(content(&[]), "");
+        // One that is empty is one, too.
+        assert_eq!(content(&[(Data, ""), (Data, "a=1"), (Raw, "")]), "&a=1&");
     }
 
     #[test]

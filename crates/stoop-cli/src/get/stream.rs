@@ -1,8 +1,11 @@
 //! Content from what has no length: pipes, devices, standard input.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use stoop::Body;
 
@@ -26,6 +29,34 @@ pub(super) async fn stream(path: &Path) -> io::Result<Body> {
     let path = path.to_owned();
     let opened = tokio::task::spawn_blocking(move || File::open(path)).await;
     Ok(streamed(opened.map_err(io::Error::other)??))
+}
+
+/// Standard input, as it comes. One that is a file is read again from where it was, if it is to be sent again.
+///
+/// # Errors
+/// Those of looking at it.
+pub(super) fn standard_input() -> io::Result<Body> {
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    if !input.metadata()?.is_file() {
+        return Ok(streamed(input));
+    }
+    let begin = input.stream_position()?;
+    let file = Arc::new(input);
+    Ok(Body::replayable(move || streamed(Rest { file: Arc::clone(&file), at: begin })))
+}
+
+/// What is in a file behind a place. Where others read it does not change.
+struct Rest {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Rest {
+    fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(piece, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
 }
 
 /// What is read, as it comes.

@@ -1,14 +1,13 @@
 //! The content of `-T`: a file, the rest of one, a pipe, or standard input.
 
 use std::fs::File;
-use std::io;
 
 use stoop::Body;
 
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
-use super::stream::{is_stream, stream, streamed};
+use super::stream::{is_stream, standard_input, stream};
 use super::values::parse_offset;
 
 /// The content of the file that is uploaded, and its Content-Range, if it is part of one.
@@ -22,7 +21,7 @@ pub(super) async fn upload(args: &GetArgs) -> Result<(Body, Option<String>), Get
     let is_stdin = path.as_os_str() == "-";
     if is_stdin || is_stream(path).map_err(failed)? {
         return match offset {
-            None if is_stdin => Ok((streamed(io::stdin()), None)),
+            None if is_stdin => Ok((standard_input().map_err(failed)?, None)),
             None => Ok((stream(path).await.map_err(failed)?, None)),
             Some(_) => {
                 let what =

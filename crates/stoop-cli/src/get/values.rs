@@ -7,10 +7,17 @@ use super::exit;
 use super::failure::GetFailure;
 use crate::units;
 
-/// A limit of time, of which whole milliseconds count: with none of them it is zero.
+/// The longest limit of time: a hundred years.
+const SECONDS_MAX: f64 = 100.0 * 365.0 * 86_400.0;
+
+/// A limit of time, of which whole milliseconds count: with none of them it is zero. A number without a unit has
+/// seconds, and may have an exponent.
 pub(super) fn limit(text: &str) -> Result<Duration, String> {
     match text.trim().parse::<f64>() {
         Ok(seconds) if (0.0..0.001).contains(&seconds) => Ok(Duration::ZERO),
+        Ok(seconds) if (0.001..=SECONDS_MAX).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
         _ => units::duration(text),
     }
 }
@@ -55,7 +62,9 @@ mod tests {
     fn a_limit_below_a_millisecond_is_none() {
         assert_eq!((limit("0"), limit("0.0001")), (Ok(Duration::ZERO), Ok(Duration::ZERO)));
         assert_eq!(limit("0.5"), Ok(Duration::from_millis(500)));
-        for bad in ["", "-1", "x", "nan"] {
+        assert_eq!((limit("1e3"), limit("5e-1")), (limit("1000"), limit("0.5")));
+        assert_eq!(limit("1e7"), Ok(Duration::from_secs(10_000_000)));
+        for bad in ["", "-1", "x", "nan", "inf", "1e99"] {
             assert!(limit(bad).is_err(), "{bad}");
         }
     }
