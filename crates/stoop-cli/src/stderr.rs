@@ -2,10 +2,24 @@
 //! they cannot be written, as on a terminal that was closed.
 
 use std::fmt::Display;
-use std::io::{Write, stderr};
+use std::fs::File;
+use std::io::{self, Write, stderr};
+use std::path::Path;
 
-use crate::mask;
+use crate::{mask, streams};
 use stoop_fetch::format::Printable;
+
+/// Lets all that goes to standard error go to a file from now on, or, by `-`, to standard output.
+///
+/// # Errors
+/// Those of opening the file: then it goes where it did.
+pub(crate) fn redirect(path: &Path) -> io::Result<()> {
+    let to = match path.as_os_str() == "-" {
+        true => streams::output()?,
+        false => File::create(path)?,
+    };
+    Ok(rustix::stdio::dup2_stderr(to)?)
+}
 
 /// Prints `message`, which may have several lines, behind the program's name.
 pub(crate) fn message(text: impl Display) {

@@ -1,7 +1,6 @@
 //! Options of curl that are not here, and what to do instead.
 
 const ABSENT: &[(&str, &str)] = &[
-    ("--url", "type the URL without an option"),
     ("--socks4", "use -x socks4://HOST:PORT"),
     ("--socks4a", "use -x socks4a://HOST:PORT"),
     ("--socks5", "use -x socks5://HOST:PORT"),

@@ -38,11 +38,12 @@ pub(super) fn advice(failure: &GetFailure, args: &GetArgs) -> Option<&'static st
 mod tests {
     use stoop::{Error, ErrorKind, Phase};
 
+    use super::super::url_args::UrlArgs;
     use super::*;
 
     #[test]
     fn a_certificate_that_no_issuer_would_mend_is_not_answered_by_cacert() {
-        let args = GetArgs { url: "https://a/".to_owned(), ..GetArgs::default() };
+        let args = GetArgs { url: UrlArgs::of("https://a/"), ..GetArgs::default() };
         let advised = |kind| {
             let failure = GetFailure::from(Error::new(kind, Phase::Tls));
             advice(&failure, &args).unwrap_or_default()

@@ -6,11 +6,15 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::condition_args::ConditionArgs;
+use super::file_args::FileArgs;
 use super::form::FormArgs;
 use super::help::HELP;
 use super::ignored_args::IgnoredArgs;
 use super::output_args::OutputArgs;
 use super::proxy_args::ProxyArgs;
+use super::speed::SpeedArgs;
+use super::url_args::UrlArgs;
 use super::values::{address, limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
@@ -19,9 +23,8 @@ use crate::request_options::ResolveRule;
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = HELP, args_override_self = true, version)]
 pub(crate) struct GetArgs {
-    /// The URL to fetch
-    #[arg(value_name = "URL")]
-    pub(super) url: String,
+    #[command(flatten)]
+    pub(super) url: UrlArgs,
 
     /// The method [default: GET, or what the other options need]
     #[arg(short = 'X', long, value_name = "METHOD")]
@@ -47,6 +50,12 @@ pub(crate) struct GetArgs {
 
     #[command(flatten)]
     pub(super) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(super) file: FileArgs,
+
+    #[command(flatten)]
+    pub(super) condition: ConditionArgs,
 
     /// Follow redirects
     #[arg(short = 'L', long)]
@@ -91,6 +100,9 @@ pub(crate) struct GetArgs {
     /// The longest that name, connection and TLS may take; 0 is the default [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = limit)]
     pub(super) connect_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) speed: SpeedArgs,
 
     /// Credentials, USER:PASSWORD; without a password it is asked for
     #[arg(short, long, value_name = "CREDENTIALS")]
@@ -234,7 +246,7 @@ impl GetArgs {
     /// Whether the URL is typed as one of https.
     #[cfg(feature = "tls")]
     pub(super) fn is_https(&self) -> bool {
-        self.url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
+        self.url.typed().get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
 
     /// Whether the request has content.

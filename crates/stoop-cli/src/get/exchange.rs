@@ -7,12 +7,15 @@ use stoop::{Error, ErrorKind, Phase, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
 use super::args::GetArgs;
+use super::condition::TimeCondition;
+use super::date::parse_date;
+use super::etag::ETagFound;
 use super::failure::GetFailure;
-use super::output::{Output, write_file};
+use super::output::{Output, make_folders, write_file};
 use super::pace::Pace;
 use super::record::Record;
 use super::write_out::Outcome;
-use super::{coding, disposition, exit};
+use super::{coding, disposition, exit, location};
 
 /// A response, and where it goes.
 pub(super) struct Exchange<'a> {
@@ -24,12 +27,32 @@ pub(super) struct Exchange<'a> {
     deadline: Option<Instant>,
     /// Headers were written to the file of `-D`.
     is_dumped: bool,
+    /// What is wanted by `-z`.
+    condition: Option<TimeCondition>,
+    /// When the content was changed last, for `-R`.
+    modified: Option<i64>,
+    etag: ETagFound,
 }
 
 impl<'a> Exchange<'a> {
     /// The exchange of a request that is sent now. `offset` is where its content goes on.
     pub(super) fn new(args: &'a GetArgs, record: Record, offset: u64, output: Output) -> Self {
-        Self { args, record, offset, output, deadline: None, is_dumped: false }
+        Self {
+            args,
+            record,
+            offset,
+            output,
+            deadline: None,
+            is_dumped: false,
+            condition: None,
+            modified: None,
+            etag: ETagFound::default(),
+        }
+    }
+
+    /// The same, whose content is wanted on a condition.
+    pub(super) fn on(self, condition: Option<TimeCondition>) -> Self {
+        Self { condition, ..self }
     }
 
     /// What was noted.
@@ -42,9 +65,24 @@ impl<'a> Exchange<'a> {
         self.output.name()
     }
 
-    /// Shows no more progress.
-    pub(super) fn stop(&mut self) {
+    /// Ends it: the file is given its time, and the ETag is saved; or what was written of it is removed, if that is wanted.
+    pub(super) fn end(&mut self, ended: Result<(), GetFailure>) -> Result<(), GetFailure> {
         self.output.stop_progress();
+        let failed = |error: io::Error| GetFailure::write(&error);
+        match ended {
+            Ok(()) => {
+                if let Some(modified) = self.modified {
+                    self.output.set_time(modified).map_err(failed)?;
+                }
+                self.args.condition.save(std::mem::take(&mut self.etag))
+            }
+            Err(failure) if self.args.file.remove_on_error => {
+                // What happened first is told.
+                let _ = self.output.remove();
+                Err(failure)
+            }
+            ended => ended,
+        }
     }
 
     /// Why no response came.
@@ -77,7 +115,7 @@ impl<'a> Exchange<'a> {
         let status = response.status();
         outcome.final_url = response.url().map(str::to_owned);
         outcome.redirects = response.redirects();
-        outcome.redirect_url = redirect_url(&response);
+        outcome.redirect_url = location::of_response(&response);
         let would_follow = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
             && !outcome.redirect_url.is_empty();
         if self.args.output.remote_header_name
@@ -88,6 +126,12 @@ impl<'a> Exchange<'a> {
             self.output.rename(&name);
         }
         self.write_heads()?;
+        self.etag = self.args.condition.found(&response)?;
+        let modified = response.field("last-modified").map(String::from_utf8_lossy);
+        let modified = modified.map(|date| parse_date(&date));
+        if self.args.file.remote_time && status != StatusCode::NOT_MODIFIED {
+            self.modified = modified.flatten();
+        }
         if self.args.location && self.args.max_redirs == Some(0) && would_follow {
             // With any other number the client says so.
             let message = "there are too many redirects: more than 0";
@@ -103,7 +147,11 @@ impl<'a> Exchange<'a> {
             return http_error();
         }
         if self.offset > 0 && !self.is_resumed(&mut response)? {
-            return Ok(());
+            // It is the file's time, too.
+            return match self.modified {
+                Some(_) => self.output.finish().map_err(|error| GetFailure::write(&error)),
+                None => Ok(()),
+            };
         }
         if status == StatusCode::NOT_MODIFIED {
             // It has no content, and the file keeps what is in it.
@@ -112,6 +160,14 @@ impl<'a> Exchange<'a> {
         if self.args.head {
             // With -X, too, the head is all that is wanted.
             return if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) };
+        }
+        if !self.is_wanted(modified, response.body_mut().len()) {
+            // It counts as the answer that the server should have given.
+            outcome.status = Some(StatusCode::NOT_MODIFIED.as_u16());
+            if matches!(self.etag, ETagFound::Of(None)) {
+                self.etag = ETagFound::Kept;
+            }
+            return Ok(());
         }
         if self.args.compressed {
             coding::decode(&mut response)?;
@@ -123,6 +179,14 @@ impl<'a> Exchange<'a> {
         };
         received.map_err(|(_, failure)| failure)?;
         if is_failed && self.args.fail_with_body { http_error() } else { Ok(()) }
+    }
+
+    /// Whether content of that date and length is wanted, as curl has it: a part of it and none at all are in any case, and a
+    /// date that cannot be read is older than all.
+    fn is_wanted(&self, modified: Option<Option<i64>>, length: Option<u64>) -> bool {
+        let is_part = self.offset > 0 || self.args.range.is_some();
+        let date = modified.map(|date| date.unwrap_or(-1));
+        is_part || length == Some(0) || self.condition.is_none_or(|wanted| wanted.is_met_by(date))
     }
 
     /// Copies the content, and returns how many bytes there were, also where that failed.
@@ -168,8 +232,12 @@ impl<'a> Exchange<'a> {
     /// Writes a piece of content, at the rate that is wanted.
     async fn write(&mut self, piece: &[u8], pace: Option<&mut Pace>) -> Result<(), GetFailure> {
         let failed = |error: io::Error| GetFailure::write(&error);
-        let Some(pace) = pace else { return self.output.write(piece).map_err(failed) };
+        let Some(pace) = pace else {
+            self.record.content_came(piece.len());
+            return self.output.write(piece).map_err(failed);
+        };
         for next in piece.chunks(pace.step()) {
+            self.record.content_came(next.len());
             self.output.write(next).map_err(failed)?;
             let waiting = pace.wait(next.len());
             match self.deadline {
@@ -187,6 +255,9 @@ impl<'a> Exchange<'a> {
         let heads = self.record.take_heads();
         let failed = |error: io::Error| GetFailure::write(&error);
         if let Some(path) = &self.args.output.dump_header {
+            if self.args.output.create_dirs && path.as_os_str() != "-" {
+                make_folders(path).map_err(failed)?;
+            }
             write_file(path, &heads, self.is_dumped).map_err(failed)?;
             self.is_dumped = true;
         }
@@ -222,22 +293,4 @@ impl<'a> Exchange<'a> {
             )),
         }
     }
-}
-
-/// Where a redirect leads that was not followed.
-fn redirect_url(response: &Response) -> String {
-    let location = response.field("location").filter(|_| response.status().is_redirection());
-    joined(response.url(), location)
-}
-
-/// Where the redirect leads that was one too many.
-pub(super) fn redirect_of(error: &Error) -> String {
-    joined(error.url(), error.location())
-}
-
-fn joined(base: Option<&str>, location: Option<&[u8]>) -> String {
-    let (Some(location), Some(base)) = (location, base) else { return String::new() };
-    let base = url::Url::parse(base).ok();
-    let joined = base.and_then(|base| base.join(&String::from_utf8_lossy(location)).ok());
-    joined.map(String::from).unwrap_or_default()
 }

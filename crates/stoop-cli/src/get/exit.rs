@@ -11,6 +11,7 @@ pub(super) const INCOMPLETE: u8 = 18;
 pub(super) const HTTP_ERROR: u8 = 22;
 pub(super) const WRITE_ERROR: u8 = 23;
 pub(super) const READ_ERROR: u8 = 26;
+pub(super) const TIMEOUT: u8 = 28;
 pub(super) const NO_RESUME: u8 = 33;
 pub(super) const BAD_HEADER: u8 = 43;
 pub(super) const TOO_MANY_REDIRECTS: u8 = 47;
@@ -63,7 +64,7 @@ pub(super) fn code(error: &Error) -> u8 {
         | ErrorKind::FirstByteTimeout
         | ErrorKind::ReadTimeout
         | ErrorKind::SlowBody
-        | ErrorKind::TotalTimeout => 28,
+        | ErrorKind::TotalTimeout => TIMEOUT,
         ErrorKind::ProxyAuth | ErrorKind::ProxyRefused => 97,
         ErrorKind::TlsHandshake => 35,
         ErrorKind::TlsCertExpired | ErrorKind::TlsCertName | ErrorKind::TlsCertUntrusted => 60,

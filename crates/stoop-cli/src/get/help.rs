@@ -7,9 +7,16 @@ Examples:
   stoop get -d name=value -d @file https://example.com/form
   stoop get --json '{\"a\":1}' -X PUT https://api.example/things/17
   stoop get -C - -O https://example.com/large.iso
+  stoop get -R -z page.html -o page.html https://example.com/page.html
+  stoop get --etag-compare page.etag --etag-save page.etag -o page.html example.com/page.html
+  stoop get --url-query 'q=a b&c' -y 10 -Y 1000 https://example.com/search
   stoop get -s -o /dev/null -w '%{http_code} %{time_total}\\n' example.com
 
 A URL without a scheme is one of http://.
+
+A date of -z is '6 Nov 1994 08:49:37 GMT', or the like, in any order, with the month as a word, or
+19941106; without a zone it is GMT. Content that is not newer is not written, the exit code is 0,
+and %{http_code} is 304, also where the server sends it all the same.
 
 -v tells the story of the request on standard error, each step with its time since the start:
 the name, the connection, TLS, what was sent, what came. Credentials are not shown.
@@ -42,8 +49,13 @@ times, and then the code is 92. -C fails with 33 where the file is longer than t
 with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of
 -d that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more
 than 512 header lines are.
+--etag-save writes the ETag of the last response, once its content has come as a whole; before
+that, after an error, and at a 304 without an ETag the file keeps what is in it. %{stderr} goes to
+the file of --stderr. What is slower than -Y is not tried again. --remove-on-error leaves alone
+what was not written to, and what is no file.
 URLs are read as browsers read them: blanks, quotes and braces are encoded, '/%2e%2e/' is taken
 for '/../', and an IPv6 address has no zone (%25eth0).
+Content coded by zstd with a window above 8 MiB is refused (RFC 9659).
 TLS needs key agreement by (EC)DHE, not by RSA or X448, certificates of X.509 v3 with
 subjectAltName, and a close_notify where the length of content is not known. SSL_CERT_FILE and
 SSL_CERT_DIR are read.
@@ -58,7 +70,7 @@ Exit codes, as curl has them:
   18   the content was incomplete
   22   -f: the status was 400 or more
   23, 26       output could not be written, a file not be read
-  28   -m or --connect-timeout, or a time limit of the system
+  28   -m, --connect-timeout or -y passed, or a time limit of the system
   33   -C: the server does not resume
   35   TLS could not be agreed on
   43   a header may not be sent

@@ -9,17 +9,23 @@ mod args;
 mod cause;
 mod client;
 mod coding;
+mod condition;
+mod condition_args;
 mod content;
 mod cookies;
 mod credentials;
+mod date;
 mod disposition;
+mod etag;
 mod exchange;
 mod exit;
 mod failure;
+mod file_args;
 mod form;
 mod form_part;
 mod help;
 mod ignored_args;
+mod location;
 mod output;
 mod output_args;
 mod pace;
@@ -28,10 +34,12 @@ mod proxy_args;
 mod record;
 mod request;
 mod retry;
+mod speed;
 mod story;
 mod stream;
 mod upload;
 mod url;
+mod url_args;
 mod values;
 mod write_out;
 
@@ -42,6 +50,7 @@ use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::absent::instead_of;
 pub(crate) use self::args::GetArgs;
+use self::condition::TimeCondition;
 use self::content::SendTerms;
 use self::exchange::Exchange;
 use self::failure::GetFailure;
@@ -58,6 +67,11 @@ use crate::{stderr, streams};
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn get(args: GetArgs) -> Result<(), CommandFailure> {
+    if let Some(path) = &args.file.stderr
+        && let Err(error) = stderr::redirect(path)
+    {
+        warn(&args, &format!("--stderr: {}: {error}", path.display()));
+    }
     let ended = match runtime() {
         Ok(runtime) => {
             let ended = runtime.block_on(run(&args));
@@ -87,12 +101,19 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
+/// Tells what is no error.
+fn warn(args: &GetArgs, text: &str) {
+    if !args.silent {
+        stderr::message(text);
+    }
+}
+
 async fn run(args: &GetArgs) -> Result<(), GetFailure> {
     let format = args.output.write_out.as_deref().map(write_out::format).transpose();
     let format = format.map_err(|error| GetFailure::read("the format", &error))?;
     let record = Record::new();
     let mut outcome = Outcome {
-        url: args.url.clone(),
+        url: args.url.typed().to_owned(),
         referer: args.referer().unwrap_or_default().to_owned(),
         ..Outcome::default()
     };
@@ -119,6 +140,10 @@ async fn fetched(
     outcome: &mut Outcome,
 ) -> Result<(), GetFailure> {
     let url = url::url(args)?;
+    if url.strip_prefix("http://") != Some(&outcome.url) {
+        // More was added to it than what it can be typed without.
+        outcome.url.clone_from(&url);
+    }
     let path = output::path(&args.output, &url)?;
     let offset = request::offset(args, path.as_deref())?;
     let is_stdout = path.as_ref().is_none_or(|path| path.as_os_str() == "-");
@@ -126,34 +151,52 @@ async fn fetched(
         return Err(GetFailure::new(exit::WRITE_ERROR, "standard output is closed"));
     }
     let headers = Header::read_all(&args.header);
-    let headers = headers.map_err(|error| GetFailure::headers(&error))?;
+    let mut headers = headers.map_err(|error| GetFailure::headers(&error))?;
+    headers.extend(args.condition.compared()?);
+    args.condition.prepare()?;
+    let condition = condition(args);
     let jar = cookies::jar(args, &headers, &url)?;
     let netrc = client::netrc(args)?;
     let client = client::client(args, &headers, (jar.as_ref(), &netrc), record)?;
-    let target = Target { url: &url, offset, netrc: &netrc };
+    let target = Target { url: &url, offset, netrc: &netrc, condition };
     let mut request = request::request(args, &headers, &client, target).await?;
     outcome.final_url = request.url().map(str::to_owned);
+    let slowest = args.speed.limit();
+    let is_counted = is_counted || slowest.is_some();
     let terms =
         SendTerms { rate: args.rate(), is_chunked: request::asks_for_chunks(&headers), is_counted };
     let body = std::mem::take(request.body_mut());
     let request = request.with_body(content::on_terms(body, terms, &record.sent()));
     record.will_send(request.method(), request.body().len());
-    let mut output = Output::new(path.as_deref(), offset > 0);
+    let mut output = Output::new(path.as_deref(), offset > 0).with_clobber(args.file.clobber());
     if args.output.create_dirs {
         output = output.with_folders();
     }
-    let mut exchange = Exchange::new(args, record.clone(), offset, output);
-    let mut ended = match client.send(request).await {
-        Ok(response) => exchange.receive(response, outcome).await,
-        Err(error) => {
-            outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url.take());
-            outcome.redirects = error.redirects();
-            outcome.redirect_url = exchange::redirect_of(&error);
-            outcome.verify_result = exit::verify_result(&error);
-            exchange.write_heads().and(Err(exchange.failure(error)))
+    let mut exchange = Exchange::new(args, record.clone(), offset, output).on(condition);
+    let transfer = async {
+        match client.send(request).await {
+            Ok(response) => exchange.receive(response, outcome).await,
+            Err(error) => {
+                outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url.take());
+                outcome.redirects = error.redirects();
+                outcome.redirect_url = location::of_error(&error);
+                outcome.verify_result = exit::verify_result(&error);
+                exchange.write_heads().and(Err(exchange.failure(error)))
+            }
         }
     };
-    exchange.stop();
+    let slow = match slowest {
+        None => Ok(transfer.await),
+        Some(limit) => tokio::select! {
+            ended = transfer => Ok(ended),
+            slow = limit.passed(record) => Err(slow),
+        },
+    };
+    let ended = slow.unwrap_or_else(|slow| {
+        outcome.received = record.received();
+        exchange.write_heads().and(Err(slow))
+    });
+    let mut ended = exchange.end(ended);
     outcome.file = exchange.file();
     if args.insecure && exchange.record().notes().secured.is_some() {
         outcome.verify_result = exit::UNVERIFIED;
@@ -162,6 +205,16 @@ async fn fetched(
         ended = ended.and(cookies::save(jar, path));
     }
     ended
+}
+
+/// The condition of `-z`, if there is one.
+fn condition(args: &GetArgs) -> Option<TimeCondition> {
+    let typed = args.condition.time_cond.as_deref()?;
+    let condition = TimeCondition::read(typed);
+    if condition.is_none() {
+        warn(args, &format!("-z {typed:?} is neither a date nor a file: there is no condition"));
+    }
+    condition
 }
 
 fn tell(format: &str, record: &Record, outcome: &Outcome) -> io::Result<()> {

@@ -1,8 +1,9 @@
 //! Where the content goes: standard output, or a file, perhaps behind what is there; and the progress beside it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Write, stderr, stdout};
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -14,6 +15,9 @@ use crate::terminal;
 
 /// The first bytes of content, in which a NUL means that it is no text.
 const LOOKED_AT_BYTES: usize = 2_000;
+
+/// The last number behind the name of a file that is not to be written over, as curl has it.
+const NUMBER_MAX: u32 = 99;
 
 /// The file that content is written to, or none.
 pub(super) fn path(args: &OutputArgs, url: &str) -> Result<Option<PathBuf>, GetFailure> {
@@ -46,6 +50,17 @@ fn remote_name(url: &str) -> Result<PathBuf, GetFailure> {
     }
 }
 
+/// What becomes of a file that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clobber {
+    /// It is written over, unless it is the server that named it.
+    IfNamedHere,
+    /// It is written over.
+    Always,
+    /// It is kept, and another name is taken.
+    Never,
+}
+
 /// Where content is written to.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -55,8 +70,9 @@ pub(super) struct Output {
     appends: bool,
     /// Its folders are made.
     makes_folders: bool,
-    /// It may not be there yet: a server named it.
-    is_new: bool,
+    /// The server named it.
+    is_named_by_server: bool,
+    clobber: Clobber,
     /// Bytes that are no text are not written.
     is_guarded: bool,
     file: Option<File>,
@@ -72,7 +88,8 @@ impl Output {
             path: path.filter(|_| !is_stdout).map(Path::to_owned),
             appends,
             makes_folders: false,
-            is_new: false,
+            is_named_by_server: false,
+            clobber: Clobber::IfNamedHere,
             is_guarded: path.is_none() && stdout().is_terminal(),
             file: None,
             written: 0,
@@ -85,10 +102,41 @@ impl Output {
         Self { makes_folders: true, ..self }
     }
 
-    /// Goes to a new file of that name in the same folder.
+    /// The same, with what becomes of a file that is there already.
+    pub(super) fn with_clobber(self, clobber: Clobber) -> Self {
+        Self { clobber, ..self }
+    }
+
+    /// Goes to a file of that name in the same folder, which the server named.
     pub(super) fn rename(&mut self, name: &str) {
         self.path = self.path.take().map(|path| path.with_file_name(name));
-        self.is_new = true;
+        self.is_named_by_server = true;
+    }
+
+    /// Removes the file that was written, if it is one of content and no device.
+    pub(super) fn remove(&mut self) -> io::Result<()> {
+        match (self.file.take(), &self.path) {
+            (Some(file), Some(path)) if file.metadata()?.is_file() => {
+                fs::remove_file(path).map_err(|error| self.named(&error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the file that was written this time, in seconds since 1970.
+    pub(super) fn set_time(&mut self, seconds: i64) -> io::Result<()> {
+        let (Some(file), Some(_)) = (&self.file, &self.path) else { return Ok(()) };
+        if !file.metadata()?.is_file() {
+            return Ok(());
+        }
+        let since = Duration::from_secs(seconds.unsigned_abs());
+        let at = match seconds {
+            0.. => UNIX_EPOCH.checked_add(since),
+            _ => UNIX_EPOCH.checked_sub(since),
+        };
+        let Some(at) = at else { return Ok(()) };
+        let set = file.set_times(FileTimes::new().set_accessed(at).set_modified(at));
+        set.map_err(|error| self.named(&error))
     }
 
     /// The file's name, or none.
@@ -164,14 +212,16 @@ impl Output {
             None => match &self.path {
                 None => streams::output()?,
                 Some(path) => {
-                    if let Some(folder) = path.parent().filter(|_| self.makes_folders) {
-                        let made = fs::create_dir_all(folder);
-                        made.map_err(|error| {
-                            let name = folder.display();
-                            io::Error::new(error.kind(), format!("{name}: {error}"))
-                        })?;
+                    if self.makes_folders {
+                        make_folders(path)?;
                     }
-                    open(path, self.appends, self.is_new)?
+                    let is_new = self.is_named_by_server && self.clobber == Clobber::IfNamedHere;
+                    let (file, path) = match self.clobber {
+                        Clobber::Never if !self.appends => open_new(path)?,
+                        _ => (open(path, self.appends, is_new)?, path.clone()),
+                    };
+                    self.path = Some(path);
+                    file
                 }
             },
         };
@@ -184,6 +234,29 @@ fn open(path: &Path, appends: bool, is_new: bool) -> io::Result<File> {
     options.create(true).create_new(is_new).append(appends).write(true).truncate(!appends);
     let opened = options.open(path);
     opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+}
+
+/// Opens a new file: one with a number behind its name, where there is one already, as curl has it.
+fn open_new(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut candidate = path.to_owned();
+    for number in 1..=NUMBER_MAX {
+        match open(&candidate, false, true) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::IsADirectory) => {}
+            opened => return Ok((opened?, candidate)),
+        }
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{number}"));
+        candidate = name.into();
+    }
+    Ok((open(&candidate, false, true)?, candidate))
+}
+
+/// Makes the folders of a file where they are missing.
+pub(super) fn make_folders(path: &Path) -> io::Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))
 }
 
 /// Writes `text` to the file of an option, of which `-` is standard output; behind what is there, or in its place.

@@ -51,6 +51,8 @@ pub(super) struct Notes {
     content_bytes: u64,
     /// What was sent of the content of the last request, where that is counted.
     sent: SentContent,
+    /// The content of the last response, as far as it came.
+    received: u64,
     pub(super) request_bytes: u64,
     /// What was to be sent.
     first: (Method, Option<u64>),
@@ -80,6 +82,7 @@ impl Record {
             method: Method::GET,
             content_bytes: 0,
             sent: SentContent::default(),
+            received: 0,
             request_bytes: 0,
             first: (Method::GET, None),
             head_bytes: 0,
@@ -162,6 +165,25 @@ impl Record {
         self.notes().heads.extend(text);
     }
 
+    /// Notes content that came.
+    pub(super) fn content_came(&self, bytes: usize) {
+        self.notes().received += bytes as u64;
+    }
+
+    /// When the request that is under way was sent, if one is, and the content that has passed since, both ways, where what
+    /// is sent is [counted](super::content::SendTerms::is_counted).
+    pub(super) fn moved(&self) -> (Option<Instant>, u64) {
+        let notes = self.notes();
+        // Between two attempts there is none.
+        let sending = notes.sending.filter(|at| *at >= notes.attempt_begun);
+        (sending, notes.received + notes.sent.bytes())
+    }
+
+    /// The content of the last response, as far as it came.
+    pub(super) fn received(&self) -> u64 {
+        self.notes().received
+    }
+
     /// How long it has been under way.
     pub(super) fn elapsed(&self) -> Duration {
         self.notes().begun.elapsed()
@@ -187,6 +209,7 @@ impl Notes {
     /// A redirect that changes the method drops it.
     fn begin_content(&mut self) {
         self.sent.begin();
+        self.received = 0;
         let bytes = match &self.first {
             (method, Some(bytes)) if *method == self.method => *bytes,
             _ => 0,

@@ -6,6 +6,7 @@ use std::path::Path;
 use stoop::{Body, Client, Method, Netrc, Request};
 
 use super::args::GetArgs;
+use super::condition::TimeCondition;
 use super::credentials::credentials;
 use super::exit;
 use super::failure::GetFailure;
@@ -24,6 +25,8 @@ pub(super) struct Target<'a> {
     pub(super) offset: u64,
     /// Where credentials are looked up.
     pub(super) netrc: &'a Netrc,
+    /// How new it is to be.
+    pub(super) condition: Option<TimeCondition>,
 }
 
 /// The request for a target.
@@ -33,7 +36,7 @@ pub(super) async fn request(
     client: &Client,
     target: Target<'_>,
 ) -> Result<Request, GetFailure> {
-    let Target { url, offset, netrc } = target;
+    let Target { url, offset, netrc, condition } = target;
     let method = method(args)?;
     // A header of that name takes their place.
     let (url, found) = match Header::names(headers, "authorization") {
@@ -71,11 +74,16 @@ pub(super) async fn request(
     add(&mut request, headers, "range", || match (&args.range, offset) {
         // It is the file's range then.
         _ if args.upload_file.is_some() => None,
-        (Some(range), _) if range.contains('-') => Some(format!("bytes={range}")),
+        (Some(range), _) if range.is_empty() || range.contains('-') => {
+            Some(format!("bytes={range}"))
+        }
         (Some(from), _) => Some(format!("bytes={from}-")),
         (None, 0) => None,
         (None, offset) => Some(format!("bytes={offset}-")),
     })?;
+    if let Some((name, date)) = condition.map(TimeCondition::field) {
+        add(&mut request, headers, name, || date)?;
+    }
     let body = body(args, headers, &mut request).await?;
     let is_long = body.len().is_none_or(|bytes| bytes > EXPECT_BYTES_MIN);
     if !body.is_empty() && is_long && is_surely_http1(args, &url) {
@@ -184,16 +192,16 @@ async fn body(
 /// Where content is to go on.
 ///
 /// # Errors
-/// What is no offset, and `-` without a file.
+/// What is no offset.
 pub(super) fn offset(args: &GetArgs, output: Option<&Path>) -> Result<u64, GetFailure> {
     match (args.continue_at.as_deref(), output) {
         (None, _) => Ok(0),
         // It is where the upload goes on.
         (Some(_), _) if args.upload_file.is_some() => Ok(0),
+        // Of standard output nothing is known: all of it is fetched.
+        (Some("-"), None) => Ok(0),
+        (Some("-"), Some(path)) if path.as_os_str() == "-" => Ok(0),
         (Some("-"), Some(path)) => Ok(fs::metadata(path).map_or(0, |file| file.len())),
-        (Some("-"), None) => {
-            Err(GetFailure::new(exit::BAD_USE, "-C - needs a file to go on with: -o or -O"))
-        }
         (Some(offset), _) => parse_offset(offset),
     }
 }

@@ -1,31 +1,36 @@
 //! The URL of a request, of what was typed.
 
+use std::io;
+
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
 use super::request::content;
-use crate::data::percent_encoded;
+use crate::data::{percent_encoded, urlencoded};
 
 /// The URL, with a scheme, and with the data in its query if it belongs there.
 ///
 /// # Errors
-/// Those of reading the data, and a scheme that is neither http nor https.
+/// Those of reading the data, more than one URL, and a scheme that is neither http nor https.
 pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
-    let mut url = match scheme(&args.url) {
-        Some(scheme) if is_known(scheme) => args.url.clone(),
+    if args.url.are_many() {
+        let why = "there is one URL: 'stoop fetch' takes lists of them";
+        return Err(GetFailure::new(exit::BAD_USE, why));
+    }
+    let typed = args.url.typed();
+    let mut url = match scheme(typed) {
+        Some(scheme) if is_known(scheme) => typed.to_owned(),
         Some(scheme) => {
             let why = format!("{scheme} is neither http nor https");
             return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
         }
-        None => format!("http://{}", args.url.trim_start_matches('/')),
+        None => format!("http://{}", typed.trim_start_matches('/')),
     };
+    // curl has it so that the data takes the place of what is added to the query.
     if args.get && !args.data.is_empty() {
-        let data = content(args)?;
-        let (front, fragment) = url.split_once('#').map_or((&*url, None), |(f, b)| (f, Some(b)));
-        let mark = if front.contains('?') { '&' } else { '?' };
-        let data = String::from_utf8_lossy(&data);
-        let fragment = fragment.map_or_else(String::new, |fragment| format!("#{fragment}"));
-        url = format!("{front}{mark}{data}{fragment}");
+        url = with_query(&url, &String::from_utf8_lossy(&content(args)?));
+    } else if !args.url.url_query.is_empty() {
+        url = with_query(&url, &query(&args.url.url_query)?);
     }
     if let Some(name) = args.upload_file.as_ref().and_then(|path| path.file_name()) {
         let (front, behind) = url.split_at(url.find(['?', '#']).unwrap_or(url.len()));
@@ -37,6 +42,25 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
         }
     }
     Ok(url)
+}
+
+/// What is to be added to the query, of the values of its option.
+fn query(values: &[String]) -> Result<String, GetFailure> {
+    let parts = values.iter().map(|value| match value.strip_prefix('+') {
+        Some(encoded) => Ok(encoded.to_owned()),
+        None => urlencoded(value).map(|encoded| String::from_utf8_lossy(&encoded).into_owned()),
+    });
+    let parts: io::Result<Vec<String>> = parts.collect();
+    Ok(parts.map_err(|error| GetFailure::read("the query", &error))?.join("&"))
+}
+
+/// The URL with more in its query, in front of its fragment.
+fn with_query(url: &str, more: &str) -> String {
+    let (url, fragment) = url.split_at(url.find('#').unwrap_or(url.len()));
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let mark = if query.is_empty() && more.is_empty() { "" } else { "?" };
+    let and = if query.is_empty() || query.ends_with('&') { "" } else { "&" };
+    [path, mark, query, and, more, fragment].concat()
 }
 
 /// Whether requests of that scheme can be made.
@@ -55,6 +79,24 @@ fn scheme(url: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_of_a_query_stands_behind_what_is_there() {
+        for (url, more, expected) in [
+            ("http://a/", "b=1", "http://a/?b=1"),
+            ("http://a", "b=1", "http://a?b=1"),
+            ("http://a/?", "b=1", "http://a/?b=1"),
+            ("http://a/?x", "b=1", "http://a/?x&b=1"),
+            ("http://a/?x&", "b=1", "http://a/?x&b=1"),
+            ("http://a/#x?y", "b=1", "http://a/?b=1#x?y"),
+            ("http://a/?x#y", "b=1", "http://a/?x&b=1#y"),
+            ("http://a/?x", "", "http://a/?x&"),
+            ("http://a/?", "", "http://a/"),
+            ("http://a/", "", "http://a/"),
+        ] {
+            assert_eq!(with_query(url, more), expected);
+        }
+    }
 
     #[test]
     fn a_scheme_has_a_slash_behind_its_colon() {

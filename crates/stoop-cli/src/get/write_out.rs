@@ -17,6 +17,8 @@ pub(super) struct Outcome {
     pub(super) final_url: Option<String>,
     pub(super) referer: String,
     pub(super) redirects: u16,
+    /// The status that counts in place of the one that came.
+    pub(super) status: Option<u16>,
     /// Where a redirect leads that was not followed.
     pub(super) redirect_url: String,
     /// Bytes of content as they came.
@@ -141,7 +143,7 @@ fn variables(notes: &Notes, outcome: &Outcome) -> BTreeMap<&'static str, Value> 
     let connected = notes.connected.or(notes.sending);
     let resolved = notes.resolved.or(connected.map(|_| notes.begun + notes.redirecting));
     let head = notes.head.as_ref();
-    let status = head.map_or(0, |head| head.status().as_u16());
+    let status = outcome.status.unwrap_or_else(|| head.map_or(0, |head| head.status().as_u16()));
     let url = outcome.final_url.as_deref().unwrap_or(&outcome.url);
     let rate = |bytes: u64| (bytes as f64 / total.as_secs_f64().max(1e-6)) as u64;
     let content_type = head

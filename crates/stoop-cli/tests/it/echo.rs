@@ -1,8 +1,10 @@
 //! A server that answers with what it was asked, and keeps it: one thread a connection.
 //!
-//! `/status/N` answers N, `/to/URL` redirects, `/choices` answers 300, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
-//! parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest credentials, `/short` ends too early, `/hang`
-//! never answers, `/binary` has a NUL, `/trailers` has some behind its content, `/named/…` a Content-Disposition. No tunnel leads to `refused.test`.
+//! `/status/N` answers N, `/dated/N` and `/etag/N` do so with a Last-Modified or an ETag, `/undated` has no date as one, `/to/URL`
+//! redirects, `/again/URL` with the same method, `/nowhere` to no URL, `/choices` answers 300, `/cookie` sets one, `/gzip`
+//! compresses, `/range` serves ten digits and parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest
+//! credentials, `/short` ends too early, `/trickle` sends a byte at a time, `/hang` never answers, `/binary` has a NUL,
+//! `/trailers` has some behind its content, `/named/…` a Content-Disposition. No tunnel leads to `refused.test`.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -134,8 +136,35 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
     if method == "CONNECT" && target.starts_with("refused.") {
         status = "403 No".to_owned();
     }
-    match path.split(['/', '?']).nth(1).unwrap_or_default() {
-        "status" => status = format!("{} Said", path.split(['/', '?']).nth(2)?),
+    let part = |at: usize| path.split(['/', '?']).nth(at).filter(|part| !part.is_empty());
+    let said = |default: &str| part(2).unwrap_or(default).to_owned() + " Said";
+    match part(1).unwrap_or_default() {
+        "status" => status = said("200"),
+        "dated" => {
+            status = said("200");
+            fields = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n".to_owned();
+        }
+        "undated" => fields = "Last-Modified: soon\r\n".to_owned(),
+        "dated-empty" => {
+            fields = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n".to_owned();
+            content.clear();
+        }
+        "etag" => {
+            status = said("200");
+            fields = "eTag: W/\"a b\"\r\n".to_owned();
+        }
+        "nowhere" => {
+            status = "302 Found".to_owned();
+            fields = "Location:\r\n".to_owned();
+        }
+        "trickle" => {
+            writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n").ok()?;
+            for _ in 0..99 {
+                writer.write_all(b"x").ok()?;
+                thread::sleep(std::time::Duration::from_millis(200));
+            }
+            return Some(true);
+        }
         "choices" => {
             status = "300 Multiple Choices".to_owned();
             fields = "Location: /there\r\n".to_owned();
@@ -143,6 +172,10 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
         "to" => {
             status = "302 Found".to_owned();
             fields = format!("Location: {}\r\n", path.strip_prefix("/to/")?);
+        }
+        "again" => {
+            status = "307 Again".to_owned();
+            fields = format!("Location: {}\r\n", path.strip_prefix("/again/")?);
         }
         "cookie" => fields = "Set-Cookie: s=1; Path=/; HttpOnly\r\n".to_owned(),
         "gzip" => {

@@ -184,7 +184,10 @@ fn an_error_says_what_where_and_its_code_unless_it_is_silent() {
     for (options, code, says) in [
         ("-X b(d http://a/", 2, "-X \"b(d\" is no method"),
         ("-C x http://a/", 2, "-C \"x\" is no offset"),
-        ("-C - http://a/", 2, "needs a file"),
+        ("--url http://a/ http://b/", 2, "there is one URL"),
+        ("--etag-compare /no/such/file http://a/", 26, "/no/such/file"),
+        ("--etag-save /no/such/file http://a/", 26, "/no/such/file"),
+        ("--url-query @/no/such/file http://a/", 26, "/no/such/file"),
         ("--resolve a http://a/", 2, "is not HOST:PORT:ADDRESS"),
         ("--connect-to a http://a/", 2, "is not HOST1:PORT1:HOST2:PORT2"),
         ("-x ftp://a http://a/", 2, "--proxy: "),

@@ -5,10 +5,14 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::echo::{EchoServer, Seen};
 use crate::server::refusing;
 use crate::stoop::skip;
+
+/// A date of long ago, since 1970.
+const LONG_AGO: Duration = Duration::from_secs(1_000_000_000);
 
 /// A folder for one run, removed at the end.
 struct Folder(PathBuf);
@@ -26,6 +30,10 @@ impl Folder {
             ("whole", "0123456789"),
             ("format", "%{http_code} %{method}\\n"),
             ("lines", "%{http_code}\\n\n%{method}\r\n"),
+            ("whole.1", "taken"),
+            ("etag", "\"abc\"\r\n"),
+            ("nothing", ""),
+            ("old", "of a date"),
             ("a#b%3f", "a name that is to be encoded"),
             (".netrc", "machine 127.0.0.1 login me password secret\n"),
             (
@@ -36,19 +44,26 @@ impl Folder {
         ] {
             fs::write(path.join(name), content).expect("room");
         }
+        let old = fs::File::options().write(true).open(path.join("old")).expect("it is there");
+        old.set_modified(UNIX_EPOCH + LONG_AGO).expect("a date");
         Self(path)
     }
 
-    /// The files that were not there, or are not what they were, but for their names alone.
+    /// The files, each with its content, and its date if that is one of long ago.
     fn files(&self) -> BTreeMap<String, String> {
         let entries = fs::read_dir(&self.0).expect("it is there");
         let files = entries.map(|entry| {
             let path = entry.expect("an entry").path();
             let content = fs::read(&path).map(|content| String::from_utf8_lossy(&content).into());
-            (
-                path.file_name().expect("a name").to_string_lossy().into_owned(),
-                content.unwrap_or_default(),
-            )
+            let mut content: String = content.unwrap_or_default();
+            let modified = fs::metadata(&path).and_then(|file| file.modified());
+            let since = modified.map(|at| at.duration_since(UNIX_EPOCH).expect("after 1970"));
+            if let Ok(since) = since
+                && since <= LONG_AGO
+            {
+                content += &format!("\n(of {})", since.as_secs());
+            }
+            (path.file_name().expect("a name").to_string_lossy().into_owned(), content)
         });
         files.collect()
     }
@@ -80,6 +95,7 @@ fn run(mut command: Command, options: &str, input: &str, server: &EchoServer, na
             .replace("HERE", &server.address.to_string())
             .replace("PORT", &server.address.port().to_string())
             .replace("DEAD", &refusing().to_string())
+            .replace("EMPTY", "")
             .replace("SOCKET", &socket.display().to_string())
             .replace('_', " ")
             .replace('\u{a7}', "_")
@@ -157,7 +173,7 @@ fn comparable_file(text: &str) -> String {
     }
 }
 
-/// Options, in which `URL` is the server's, `HERE` its address, `_` a blank and `§` an underscore.
+/// Options, in which `URL` is the server's, `HERE` its address, `EMPTY` nothing, `_` a blank and `§` an underscore.
 const CASES: &[&str] = &[
     "URL/",
     "HERE/no/scheme",
@@ -370,6 +386,139 @@ const CASES: &[&str] = &[
     "URL/short",
     "URL/empty",
     "URL/binary",
+    "-z 19951106 -w %{http§code}|%{size§download} URL/dated",
+    "-z 19941106 -w %{http§code}|%{size§download} URL/dated",
+    "-z -19951106 URL/dated",
+    "-z -19941106 -w %{http§code} URL/dated",
+    "-z +19951106 -o part URL/dated",
+    "-z 19951106 -o out URL/dated",
+    "-z 19951106 -o out -D heads -c jar URL/dated",
+    "-z 19951106 -i -o out URL/dated",
+    "-z 19951106 -o out URL/dated-empty",
+    "-z 19951106 -o part URL/dated/304",
+    "-z 19951106 -o out URL/",
+    "-z 19951106 -w %{http§code} URL/undated",
+    "-z 19951106 -I URL/dated",
+    "-z 19951106 -f -w %{http§code} URL/dated/404",
+    "-z 19951106 -w %{http§code} URL/dated/404",
+    "-z 19951106 -r 2-4 URL/dated",
+    "-z 19951106 -d x -w %{http§code} URL/dated",
+    "-z 19951106 -H If-Modified-Since:_own -w %{http§code} URL/dated",
+    "-z 19951106 -H If-Modified-Since: -w %{http§code} URL/dated",
+    "-z 19951106 -L -w %{http§code} URL/to//dated",
+    "-z old -w %{http§code} URL/dated",
+    "-z -old -w %{http§code} URL/dated",
+    "-z none -w %{http§code} URL/dated",
+    "-z EMPTY URL/dated",
+    "-z Sun,_06_Nov_1994_08:49:36_GMT URL/dated",
+    "-z Sunday,_06-Nov-94_08:49:36 URL/dated",
+    "-z Nov_6_1994_09:49:36_+0100 URL/dated",
+    "-z 6_Nov_1994_23:59:60_EST URL/dated",
+    "-z 20230231_1:2 URL/dated",
+    "-z 1994-11-06 URL/dated",
+    "-z 12_hours_ago URL/dated",
+    "-z 19700101 URL/dated",
+    "-R -o out URL/dated",
+    "-R -O URL/dated",
+    "-R -o out URL/",
+    "-R -o out URL/undated",
+    "-R -o out URL/dated-empty",
+    "-R -o part URL/dated/304",
+    "-R -i -o part URL/dated/304",
+    "-R -o out -D heads URL/dated/404",
+    "-R -f -o out URL/dated/404",
+    "-R --fail-with-body -o out URL/dated/404",
+    "-R -I -o out URL/dated",
+    "-R URL/dated",
+    "-R -L -o out URL/to//dated",
+    "--etag-save new URL/etag",
+    "--etag-save new URL/",
+    "--etag-save etag URL/etag",
+    "--etag-save etag URL/",
+    "--etag-save new -I URL/etag",
+    "--etag-save new -L URL/to//etag",
+    "--etag-save - URL/etag",
+    "--etag-save none/new URL/etag",
+    "--etag-compare etag URL/etag",
+    "--etag-compare data URL/etag",
+    "--etag-compare nothing URL/etag",
+    "--etag-compare none URL/etag",
+    "--etag-compare etag -H If-None-Match:_own URL/etag",
+    "--etag-compare etag -H If-None-Match: URL/etag",
+    "--etag-compare etag -d x -L URL/to//etag",
+    "--etag-compare etag -o part URL/status/304",
+    "--etag-compare new --etag-save new URL/etag",
+    "--etag-compare etag --etag-save etag URL/etag",
+    "--etag-compare etag --etag-save etag -o part URL/etag/304",
+    "--etag-compare etag --etag-save etag -o part URL/status/304",
+    "--remove-on-error -o out URL/short",
+    "--remove-on-error -o out -D heads -w %{filename§effective} URL/short",
+    "--remove-on-error -o part URL/short",
+    "--remove-on-error -o out URL/",
+    "--remove-on-error -f -o part URL/status/404",
+    "--remove-on-error -f -i -o part URL/status/404",
+    "--remove-on-error --fail-with-body -o part URL/status/404",
+    "--remove-on-error -o part http://DEAD/",
+    "--remove-on-error -m 1 -o out URL/trickle",
+    "--remove-on-error -C - -o new URL/short",
+    "--no-clobber -o part -w %{filename§effective} URL/",
+    "--no-clobber -o whole -w %{filename§effective} URL/",
+    "--no-clobber -o out -w %{filename§effective} URL/",
+    "--no-clobber -O -w %{filename§effective} URL/data",
+    "--no-clobber -OJ URL/named/taken",
+    "--clobber -OJ URL/named/taken",
+    "--no-clobber --clobber -o part URL/",
+    "--clobber --no-clobber -o part URL/",
+    "--no-clobber -D data -o part URL/",
+    "--no-clobber -o part URL/status/304",
+    "--no-clobber -R -o part URL/dated",
+    "--no-clobber --remove-on-error -o part URL/short",
+    "--no-clobber -C - -o part URL/range",
+    "--no-clobber -o none/out URL/",
+    "--url URL/",
+    "--url HERE/no/scheme -o out",
+    "--url EMPTY",
+    "--url-query a=b_c URL/",
+    "--url-query =b_c --url-query b=2 URL/path?q=1#end",
+    "--url-query +b+c%20d URL/?",
+    "--url-query x@part --url-query y=1&2 URL/?q&",
+    "--url-query + URL/",
+    "--url-query EMPTY --url-query a URL/",
+    "--url-query a=1 http://HERE",
+    "--url-query a=1 -d x URL/",
+    "--url-query a=1 -G URL/",
+    "--url-query a=1 -G -d x=1 URL/",
+    "--url-query a=1 -T data URL/folder/",
+    "--url-query a=1 -O URL/name",
+    "--url-query a=1 -L URL/to//there",
+    "--url-query a=1 -w %{url} URL/",
+    "-G -d x=1 -w %{url} URL/?",
+    "-G -d EMPTY URL/",
+    "-G -d EMPTY URL/?a",
+    "--stderr new URL/",
+    "--stderr data http://DEAD/",
+    "--stderr none/new http://DEAD/",
+    "--stderr - -o out URL/",
+    "-y 1 -Y 5 -w %{http§code} URL/hang",
+    "-y 1 -w %{http§code} URL/hang",
+    "-y 1 -Y 100 -o /dev/null -w %{http§code} URL/trickle",
+    "-y 1 -Y 2 -m 2 -o /dev/null URL/trickle",
+    "-y 1 -Y 100 URL/",
+    "-y 0 -Y 100 -m 2 -o /dev/null URL/trickle",
+    "-y x URL/",
+    "-Y -1 URL/",
+    "-d EMPTY -d a=1 URL/",
+    "-d EMPTY -d EMPTY URL/",
+    "-d a --json b URL/",
+    "--json EMPTY --json b URL/",
+    "-C - URL/range",
+    "-C - -o - URL/range",
+    "-m 1e3 URL/",
+    "-m 1e8 URL/",
+    "-r EMPTY URL/",
+    "--create-dirs --output-dir a -D heads -o b/out URL/",
+    "-w %{redirect§url}|%{num§redirects} URL/nowhere",
+    "-L -w %{redirect§url}|%{num§redirects} URL/nowhere",
     "-k URL/",
     "--cacert none https://HERE/",
     "https://HERE/",
@@ -383,6 +532,8 @@ const DIFFERING: &[&str] = &[
     "--retry 1 URL/flaky",
     // curl offers an Upgrade, which RFC 9113 has no more.
     "--http2 URL/",
+    // curl empties the file where a server leaves the ETag out of a 304, and with each failure.
+    "--etag-compare etag --etag-save etag -o part URL/status/304",
     // Cookies of equal paths have no order in a jar.
     "-b cookies -b typed=1 URL/",
 ];

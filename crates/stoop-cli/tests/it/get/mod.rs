@@ -5,6 +5,7 @@ mod codes;
 mod coming_from;
 mod curl;
 mod early;
+mod files;
 mod odd;
 mod pipes;
 mod retry;

@@ -36,6 +36,8 @@ async fn requests(rows: &mut Rows) -> Outcome {
         made => assert_eq!(made.text().await?, ""));
     row!(rows, [request] "-r, --range" => { request.header("range", "bytes=0-99") },
         made => assert!(seen(made).await?.contains("\nrange: bytes=0-99\n")));
+    row!(rows, [request] "-z, --time-cond" => { request.header("if-modified-since", "Sun, 06 Nov 1994 00:00:00 GMT") },
+        made => assert!(seen(made).await?.contains("\nif-modified-since: Sun, 06 Nov 1994")));
     row!(rows, [request] "-u, --user" => { request.basic_auth("me", "secret") },
         made => assert!(seen(made).await?.contains("\nauthorization: Basic bWU6c2VjcmV0\n")));
     row!(rows, [request] "--digest" => { request.digest_auth("me", "secret") },
@@ -58,6 +60,8 @@ async fn content(rows: &mut Rows) -> Outcome {
         made => assert!(seen(made).await?.ends_with("\n\nq=a+b%26c")));
     row!(rows, [client, url] "-G, --get" => { client.get(url).query(&[("q", "1")]) },
         made => assert!(seen(made).await?.starts_with("GET /p?q=1\n")));
+    row!(rows, [client, url] "--url-query" => { client.get(url).query(&[("q", "1&2")]) },
+        made => assert!(seen(made).await?.starts_with("GET /p?q=1%262\n")));
     row!(rows, [request] "--json" => { request.json(&[1, 2]).header("accept", "application/json") },
         made => assert!(seen(made).await?.ends_with("\n\n[1,2]")));
     row!(rows, [request, path] "-F, --form" => {
