@@ -92,16 +92,20 @@ struct StepRecord {
 
 fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -> Vec<StepRecord> {
     let mut records = Vec::new();
-    let mut steps = steps.peekable();
-    while let Some(step) = steps.next() {
+    let steps: Vec<_> = steps.collect();
+    let has_demo = steps.iter().any(|step| step.name == demo::STEP);
+    let mut ahead = None;
+    for step in steps {
         println!("\n── {} ── {}", step.name, step.summary);
         let started = Instant::now();
-        let ahead = steps.peek().and_then(|next| build_ahead(next));
-        let outcome = (step.run)(context);
-        if let Some(mut build) = ahead {
-            // Whether it succeeded is for the step that needs it, which builds again.
-            let _ = build.wait();
+        if step.name == steps::TESTS && has_demo {
+            ahead = build_ahead();
         }
+        if step.name == demo::STEP {
+            // Whether it succeeded is for the step, which builds again.
+            let _ = ahead.take().map(|mut build: Child| build.wait());
+        }
+        let outcome = (step.run)(context);
         let took = started.elapsed();
         let skipped_inside = context.skips.take();
         let outcome = deny_skips(context.ci, step.name, outcome, &skipped_inside);
@@ -111,10 +115,10 @@ fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -
     records
 }
 
-/// Begins to build what the next step runs, where that takes minutes: a link with optimization of the whole program,
-/// and fuzzing, the step before, each leave a core idle.
-fn build_ahead(next: &TestStep) -> Option<Child> {
-    let mut build = (next.name == demo::STEP).then(demo::build)?.build();
+/// Begins to build what the demo runs, which takes minutes: behind everything else, in the time that tests wait and suites of
+/// other projects keep one core busy.
+fn build_ahead() -> Option<Child> {
+    let mut build = demo::build_behind().build();
     build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 

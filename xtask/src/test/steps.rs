@@ -8,6 +8,9 @@ use crate::{conformance, nevers, workspace};
 use std::path::PathBuf;
 use std::{env, fs, path};
 
+/// The name of the step whose programs wait more than they compute.
+pub(crate) const TESTS: &str = "tests";
+
 pub(crate) const STEPS: &[TestStep] = &[
     TestStep {
         name: tools::INSTALL,
@@ -22,7 +25,7 @@ pub(crate) const STEPS: &[TestStep] = &[
     TestStep { name: "fmt", summary: "formatting", run: fmt },
     TestStep { name: "clippy", summary: "lints, warnings denied", run: clippy },
     TestStep { name: "nevers", summary: "the rules of ARCHITECTURE.md", run: nevers },
-    TestStep { name: "tests", summary: "unit and integration tests", run: tests },
+    TestStep { name: TESTS, summary: "unit and integration tests", run: tests },
     TestStep { name: "doctests", summary: "the examples in the documentation", run: doctests },
     TestStep { name: "docs", summary: "the documentation, warnings denied", run: docs },
     TestStep {
