@@ -204,6 +204,28 @@ impl Fetch {
         self
     }
 
+    /// Whether the run keeps [`Statistics`](crate::statistics::Statistics): how long each phase took, which hosts were slow
+    /// or failed, and what came when. [`Run::statistics`](crate::Run::statistics) and
+    /// [`Finished::statistics`](crate::Finished::statistics) have them. Off by default.
+    ///
+    /// They take up to 1 MiB of memory for each worker, and the details of each record are gathered for them, as for
+    /// [`JsonLines`](crate::format::JsonLines).
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, format::Csv, source::Lines};
+    ///
+    /// let fetch = Fetch::new().statistics(true);
+    /// let finished = fetch.run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), Csv::new(), std::io::sink())?;
+    /// let statistics = finished.statistics.expect("they were asked for");
+    /// let slowest = &statistics.slowest_hosts(10)[0];
+    /// assert_eq!((slowest.host, slowest.urls), ("127.0.0.1", 1));
+    /// # Ok::<(), stoop_fetch::FetchError>(())
+    /// ```
+    pub fn statistics(mut self, has_statistics: bool) -> Self {
+        self.settings.has_statistics = has_statistics;
+        self
+    }
+
     /// The method of all requests. By default GET.
     pub fn method(mut self, method: Method) -> Self {
         self.settings.template.method = method;

@@ -72,6 +72,7 @@ pub mod format;
 pub mod mask;
 pub mod robots;
 pub mod source;
+pub mod statistics;
 pub mod summary;
 pub mod target;
 

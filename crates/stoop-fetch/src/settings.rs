@@ -50,6 +50,7 @@ pub(crate) struct Settings {
     pub(crate) keeps_content: bool,
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
+    pub(crate) has_statistics: bool,
     /// Where the run has a folder: how often failed jobs were begun anew.
     pub(crate) round: Option<u32>,
     pub(crate) template: Template,
@@ -77,6 +78,7 @@ impl Default for Settings {
             keeps_content: false,
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
+            has_statistics: false,
             round: None,
             template: Template::default(),
             redirects: Redirects::default(),
