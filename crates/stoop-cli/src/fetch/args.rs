@@ -31,6 +31,7 @@ Examples:
   stoop fetch -i hosts.txt -f jsonl --extract title,server,chain,tls
   sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
   stoop fetch -i pages.csv --url-column link --keep-columns --shard 1/4 -f jsonl > part1.jsonl
+  stoop fetch -i urls.txt --report report.html > answers.csv
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
@@ -92,6 +93,11 @@ those that are left. --fail and the summary are of this command, not of those be
 many URLs were done before. Files in the folder of --output get their names once they are complete,
 and never change then; with .partial they are being written, or wait for the run to go on. A crash of
 the machine, as opposed to that of the process, may lose the last 30 s, and the run with them.
+
+Report: --report writes a page of HTML that needs no script and fetches nothing. It is there as a whole
+or not at all, is written after a signal too, and says then that the run ended early. '--summary full'
+tells most of it as text. Hosts count by their names; where there are more than some thousands, those
+are kept that are slow or fail. Both take 1 MiB of memory for each core.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked

@@ -94,6 +94,8 @@ pub(crate) struct FetchPlan {
     pub(crate) has_csv_header: bool,
     pub(crate) format: LineFormat,
     pub(crate) summary: SummaryStyle,
+    /// The file that gets a report of the run.
+    pub(crate) report: Option<PathBuf>,
     /// Threads that fetch, at most `concurrency`.
     pub(crate) cores: usize,
     /// The number of cores was given by a flag.
@@ -133,6 +135,11 @@ pub(crate) enum CaCertificates {
 }
 
 impl FetchPlan {
+    /// Whether the run keeps statistics.
+    pub(crate) fn has_statistics(&self) -> bool {
+        self.report.is_some() || self.summary == SummaryStyle::Full
+    }
+
     /// The plan for `args` in `environment`.
     ///
     /// # Errors
@@ -235,6 +242,7 @@ impl FetchPlan {
             format,
             has_csv_header: args.output.csv_header,
             summary: args.output.summary(),
+            report: args.output.report,
             cores: cores.min(concurrency),
             is_cores_given,
             idle_max: cores,

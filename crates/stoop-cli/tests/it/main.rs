@@ -16,6 +16,7 @@
 //! - `machine`: a machine without local ports, descriptors or CA certificates at hand
 //! - `time_limits`: the time limits, which are those that the help names
 //! - `output`: what is written, and where
+//! - `page`: the report of a run as a page
 //! - `politeness`: how much is asked of one host
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
@@ -48,6 +49,7 @@ mod manual;
 mod mistyped;
 mod options;
 mod output;
+mod page;
 mod parquet;
 mod politeness;
 mod redirects;
