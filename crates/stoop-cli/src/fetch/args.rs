@@ -97,7 +97,7 @@ the machine, as opposed to that of the process, may lose the last 30 s, and the 
 Report: --report writes a page of HTML that needs no script and fetches nothing. It is there as a whole
 or not at all, is written after a signal too, and says then that the run ended early. '--summary full'
 tells most of it as text. Hosts count by their names; where there are more than some thousands, those
-are kept that are slow or fail. Both take 1 MiB of memory for each core.
+are kept that are slow or fail. It takes 1 MiB of memory for each core, and so does the progress.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked

@@ -27,6 +27,7 @@ mod plan;
 mod politeness;
 mod pretty;
 mod progress;
+mod progress_lines;
 mod retry;
 mod run;
 mod run_args;

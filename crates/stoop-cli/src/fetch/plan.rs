@@ -137,7 +137,7 @@ pub(crate) enum CaCertificates {
 impl FetchPlan {
     /// Whether the run keeps statistics.
     pub(crate) fn has_statistics(&self) -> bool {
-        self.report.is_some() || self.summary == SummaryStyle::Full
+        self.has_progress || self.report.is_some() || self.summary == SummaryStyle::Full
     }
 
     /// The plan for `args` in `environment`.

@@ -87,10 +87,9 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     };
     let cannot_start = |error: io::Error| CommandFailure::Io(format!("cannot start: {error}"));
     let stop = Stop::new();
-    let (input, input_bytes) =
-        OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
+    let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
     let fetch = describe(&plan, stop.clone())?;
-    let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input_bytes));
+    let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
     let input_path = match &plan.source {
         UrlSource::File(path) => Some(path.as_path()),
         UrlSource::Stdin | UrlSource::Text(_) => None,
@@ -260,7 +259,7 @@ async fn watch(
             () = duration_over => run.stop(),
             _ = ticks.tick(), if progress.is_some() => {
                 if let Some(progress) = progress {
-                    progress.show(run.progress());
+                    progress.show(run.progress(), || run.statistics());
                 }
             }
         }
