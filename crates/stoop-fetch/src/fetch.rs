@@ -1,5 +1,6 @@
 //! The description of a run.
 
+mod earlier;
 mod start;
 
 use std::time::Duration;

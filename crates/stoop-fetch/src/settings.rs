@@ -1,12 +1,14 @@
 //! The settings of a run, and their defaults.
 
 use std::fmt::{self, Formatter};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use stoop::{ClientBuilder, Redirects};
 
 use crate::concurrency::Concurrency;
+use crate::earlier::Earlier;
 use crate::politeness::Politeness;
 use crate::processing::Processing;
 use crate::record::Record;
@@ -55,6 +57,8 @@ pub(crate) struct Settings {
     pub(crate) round: Option<u32>,
     pub(crate) template: Template,
     pub(crate) redirects: Redirects,
+    /// What is asked for only if it has changed.
+    pub(crate) earlier: Option<Arc<Earlier>>,
     pub(crate) configure: Option<Box<ConfigureClient>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<stoop::tls::ClientTls>,
@@ -82,6 +86,7 @@ impl Default for Settings {
             round: None,
             template: Template::default(),
             redirects: Redirects::default(),
+            earlier: None,
             configure: None,
             #[cfg(feature = "tls")]
             tls: None,
