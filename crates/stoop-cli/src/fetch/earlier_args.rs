@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args};
 use stoop_fetch::{Earlier, Fetch};
 
-use super::output::RecordOutput;
+use super::output::{RecordOutput, is_same_file};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -17,12 +18,17 @@ use crate::stderr;
 #[command(next_help_heading = "Fetching again")]
 pub(crate) struct EarlierArgs {
     /// Ask for content only if it has changed since an earlier run, by the ETag and Last-Modified that FILE has:
-    /// lines of jsonl, an archive, or a folder of such files. May be repeated, the latest last
+    /// jsonl, parquet, an archive, or a folder of such files. May be repeated, the latest last
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     if_changed_since: Vec<PathBuf>,
 }
 
 impl EarlierArgs {
+    /// The files and folders of the earlier run.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.if_changed_since
+    }
+
     /// Has `fetch`, whose records go to `output`, ask for what has changed, if that was asked for.
     ///
     /// # Errors
@@ -38,13 +44,20 @@ impl EarlierArgs {
         }
         let mut earlier = Earlier::new();
         for path in &self.if_changed_since {
-            if matches!(output, RecordOutput::File(output) if is_same(output, path)) {
+            if matches!(output, RecordOutput::File(output) if is_same_file(output, path)) {
                 return Err(CommandFailure::Usage(format!(
                     "{} is the output too, which is made anew: write to another file",
                     path.display()
                 )));
             }
-            for file in files(path).map_err(|error| cannot_read(path, &error))? {
+            let files = files(path).map_err(|error| cannot_read(path, &error))?;
+            if files.is_empty() {
+                return Err(CommandFailure::Usage(format!(
+                    "{} has no file of jsonl or parquet, and no archive",
+                    path.display()
+                )));
+            }
+            for file in files {
                 read(&file, &mut earlier, is_quiet)?;
             }
         }
@@ -59,13 +72,24 @@ impl EarlierArgs {
 }
 
 fn read(path: &Path, earlier: &mut Earlier, is_quiet: bool) -> Result<(), CommandFailure> {
-    let read = File::open(path).and_then(|file| earlier.read(file));
-    let read = read.map_err(|error| cannot_read(path, &error))?;
-    if read.records == 0 && read.malformed > 0 {
-        return Err(CommandFailure::Usage(format!(
-            "{} has no record that tells of ETag and Last-Modified: it has to be lines of '-f jsonl', or an archive",
+    let read = File::open(path).and_then(|file| match is_parquet(&file) {
+        true => earlier.read_table(file),
+        false => earlier.read(file),
+    });
+    let no_records = || {
+        CommandFailure::Usage(format!(
+            "{} has no record that tells of ETag and Last-Modified: it has to be of '-f jsonl' or '-f parquet', or an \
+             archive",
             path.display()
-        )));
+        ))
+    };
+    let read = match read {
+        Ok(read) => read,
+        Err(error) if error.kind() == ErrorKind::InvalidInput => return Err(no_records()),
+        Err(error) => return Err(cannot_read(path, &error)),
+    };
+    if read.records == 0 && read.malformed > 0 {
+        return Err(no_records());
     }
     if read.malformed > 0 && !is_quiet {
         stderr::message(format_args!(
@@ -77,13 +101,14 @@ fn read(path: &Path, earlier: &mut Earlier, is_quiet: bool) -> Result<(), Comman
     Ok(())
 }
 
-fn cannot_read(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::Io(format!("cannot read {}: {error}", path.display()))
+/// Whether a file begins as one of Parquet.
+fn is_parquet(file: &File) -> bool {
+    let mut begin = [0; 4];
+    file.read_exact_at(&mut begin, 0).is_ok_and(|()| &begin == b"PAR1")
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    real(one).is_some_and(|one| real(other) == Some(one))
+fn cannot_read(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::Io(format!("cannot read {}: {error}", path.display()))
 }
 
 /// The files that a path stands for: of a folder those that are records by their names, in the order of these.
@@ -102,7 +127,7 @@ fn has_records(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     let is_manifest = name.ends_with(".manifest.jsonl");
-    !is_manifest && (name.ends_with(".jsonl") || name.ends_with(".warc"))
+    !is_manifest && [".jsonl", ".warc", ".parquet"].iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -116,6 +141,7 @@ mod tests {
             ("part-00000.warc.gz", true),
             ("a.warc", true),
             ("a.jsonl.zst", true),
+            ("part-00000.parquet", true),
             ("part.manifest.jsonl", false),
             ("part-00000.cdxj", false),
             ("part-00001.warc.gz.partial", false),

@@ -10,6 +10,7 @@ mod concurrency;
 mod content_args;
 mod cookie_file;
 mod describe;
+mod earlier_args;
 mod environment;
 mod extract_args;
 mod filter_args;

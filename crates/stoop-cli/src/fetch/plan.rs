@@ -16,6 +16,7 @@ use super::args::{self, FetchArgs, Size};
 use super::concurrency::{Ceiling, Concurrency, concurrency};
 use super::content_args::ContentArgs;
 use super::cookie_file::CookieFile;
+use super::earlier_args::EarlierArgs;
 use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
@@ -60,6 +61,8 @@ pub(crate) struct FetchPlan {
     pub(crate) max_body: Option<u64>,
     /// What becomes of content.
     pub(crate) content: ContentArgs,
+    /// What is asked for only if it has changed.
+    pub(crate) earlier: EarlierArgs,
     /// Which answers get a line.
     pub(crate) filter: FilterArgs,
     pub(crate) user_agent: String,
@@ -211,6 +214,7 @@ impl FetchPlan {
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),
             max_body,
             content: args.content,
+            earlier: args.earlier,
             filter: args.filter,
             user_agent,
             ca: args.cacert.map(CaCertificates::File),

@@ -89,6 +89,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let stop = Stop::new();
     let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
     let fetch = describe(&plan, stop.clone())?;
+    let fetch = plan.earlier.apply(fetch, &plan.output, plan.is_quiet)?;
     let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
     let input_path = match &plan.source {
         UrlSource::File(path) => Some(path.as_path()),

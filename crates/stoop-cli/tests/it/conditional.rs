@@ -66,6 +66,20 @@ fn only_what_has_changed_is_fetched_again() {
     let told = "2 URLs of the earlier run have an ETag or a Last-Modified";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     assert_eq!(statuses("2.jsonl"), [200, 304]);
+    // A table, by which nothing is saved anew.
+    let (table, third, saved) = (to("2.parquet"), to("3.jsonl"), to("saved"));
+    for options in [
+        format!("-f parquet -o {table}"),
+        format!(
+            "-f jsonl -o {third} --if-changed-since {table} --save {saved} --save-errors --digest blake3"
+        ),
+    ] {
+        let ran = run(stoop(&format!("fetch --quiet {options}")), urls.clone());
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{options}");
+    }
+    assert_eq!(statuses("3.jsonl"), [304, 304]);
+    let text = fs::read_to_string(third).expect("written");
+    assert!(!text.contains("\"saved\"") && !text.contains("\"blake3\""), "{text}");
     // An archive in a folder, which the next run goes on with.
     let crawl = to("crawl");
     for again in [String::new(), format!("--if-changed-since {crawl}/")] {
@@ -87,12 +101,23 @@ fn what_tells_nothing_of_an_earlier_run_is_a_mistake() {
     let lines = folder.0.join("a.jsonl");
     let text = "{\"url\":\"http://127.0.0.1:1/\",\"method\":\"GET\",\"status\":200}\n{\"to";
     fs::write(&lines, text).expect("writable");
+    let broken = folder.0.join("b.parquet");
+    fs::write(&broken, b"PAR1 and nothing else").expect("writable");
+    let empty = folder.0.join("empty");
+    fs::create_dir(&empty).expect("writable");
     let (csv, lines) = (csv.display(), lines.display());
-    let no_records = "it has to be lines of '-f jsonl', or an archive";
+    let (broken, empty) = (broken.display(), empty.display());
+    let no_records = "it has to be of '-f jsonl' or '-f parquet', or an archive";
     let torn = "a.jsonl: 1 lines or parts could not be understood";
     for (options, code, told) in [
         (format!("--if-changed-since {csv}"), 2, no_records),
         (format!("--if-changed-since {lines} -f jsonl -o {lines}"), 2, "is the output too"),
+        (format!("--if-changed-since {broken}"), 3, "cannot read"),
+        (
+            format!("--if-changed-since {empty}"),
+            2,
+            "has no file of jsonl or parquet, and no archive",
+        ),
         ("--if-changed-since /no/such/file".to_owned(), 3, "cannot read /no/such/file"),
         (format!("--if-changed-since {lines}"), 0, torn),
         (format!("--if-changed-since {lines}"), 0, "0 URLs of the earlier run have an ETag"),

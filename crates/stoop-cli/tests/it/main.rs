@@ -25,6 +25,7 @@
 //! - `variables`: settings from the environment
 //! - `manual`: the pages of the manual
 //! - `mistyped`: arguments that are typed wrongly
+//! - `conditional`: what an earlier run has is asked for only if it has changed
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
 //! - `resume`: runs that are killed, and go on
 //! - `robots`: what robots.txt allows, and that it is asked for once
@@ -34,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod conditional;
 mod content;
 mod echo;
 mod ending;
