@@ -42,3 +42,12 @@ impl Signals {
         .await
     }
 }
+
+/// The name of a signal that ends a run.
+pub(crate) fn name(number: u8) -> &'static str {
+    match number {
+        HANGUP => "SIGHUP",
+        2 => "SIGINT",
+        _ => "SIGTERM",
+    }
+}

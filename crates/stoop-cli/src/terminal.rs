@@ -32,6 +32,12 @@ pub(crate) fn columns(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
     stream.is_terminal().then(|| size().unwrap_or(DEFAULT_COLUMNS))
 }
 
+/// The number of rows of `stream`, if it is a terminal that tells.
+pub(crate) fn rows(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
+    let size = || terminal_size_of(stream).map(|(_, height)| usize::from(height.0));
+    stream.is_terminal().then(size).flatten()
+}
+
 /// Whether the locale has characters beyond ASCII. POSIX, Base Definitions §8.2, defines which variable
 /// decides, and that without any it is the locale C.
 pub(crate) fn has_unicode(variable: impl Fn(&str) -> Option<OsString>) -> bool {

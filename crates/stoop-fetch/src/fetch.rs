@@ -1,5 +1,6 @@
 //! The description of a run.
 
+mod earlier;
 mod start;
 
 use std::time::Duration;
@@ -201,6 +202,28 @@ impl Fetch {
     /// Fetches the first `jobs` of the source only. By default all.
     pub fn limit(mut self, jobs: u64) -> Self {
         self.settings.limit = Some(jobs);
+        self
+    }
+
+    /// Whether the run keeps [`Statistics`](crate::statistics::Statistics): how long each phase took, which hosts were slow
+    /// or failed, and what came when. [`Run::statistics`](crate::Run::statistics) and
+    /// [`Finished::statistics`](crate::Finished::statistics) have them. Off by default.
+    ///
+    /// They take up to 1 MiB of memory for each worker, and the details of each record are gathered for them, as for
+    /// [`JsonLines`](crate::format::JsonLines).
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, format::Csv, source::Lines};
+    ///
+    /// let fetch = Fetch::new().statistics(true);
+    /// let finished = fetch.run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), Csv::new(), std::io::sink())?;
+    /// let statistics = finished.statistics.expect("they were asked for");
+    /// let slowest = &statistics.slowest_hosts(10)[0];
+    /// assert_eq!((slowest.host, slowest.urls), ("127.0.0.1", 1));
+    /// # Ok::<(), stoop_fetch::FetchError>(())
+    /// ```
+    pub fn statistics(mut self, has_statistics: bool) -> Self {
+        self.settings.has_statistics = has_statistics;
         self
     }
 

@@ -4,20 +4,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stoop::{
-    Client, ClientLimits, Error, ErrorKind, Fields, RedirectAction, Redirects, Request, Response,
-    Version,
+    Client, ClientBuilder, ClientLimits, Error, ErrorKind, Method, RedirectAction, Redirects,
+    Request, Response, Version,
 };
 use url::Url;
 
+use crate::answered::answered;
 use crate::capture::{Capture, CollectFault, Collected, Collector, Exchange, listen, recorded};
 use crate::client_limits::limits;
+use crate::earlier::{Earlier, Known};
 #[cfg(feature = "tls")]
 use crate::extract::Extract;
 use crate::extract::Extraction;
-use crate::failures::{failed, is_of_host, masked_location};
+use crate::failures::{failed, is_of_host};
 use crate::job::JobOptions;
 use crate::mask;
-use crate::record::{Details, Outcome, Phases, micros};
+use crate::record::{Details, Outcome, micros};
 use crate::robots::REDIRECTS_MAX;
 use crate::robots_client::RobotsClient;
 use crate::robots_known::KnownRobots;
@@ -78,9 +80,15 @@ impl Fetchers {
             }
         };
         let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
-        let client = self.client(settings, limits(settings), redirects, has_exchanges)?;
+        let client = self.client(settings, limits(settings), redirects, has_exchanges);
+        let client = match settings.earlier.clone() {
+            Some(earlier) => client.validators(move |method, url| {
+                Some(earlier.find(*method == Method::HEAD, url)?.validators())
+            }),
+            None => client,
+        };
         Ok(Fetcher {
-            client,
+            client: client.build()?,
             template: settings.template.clone(),
             timeout: settings.timeout,
             skips_content: settings.skips_content,
@@ -88,6 +96,7 @@ impl Fetchers {
             extraction: settings.processing.extraction,
             collector,
             robots,
+            earlier: settings.earlier.clone(),
         })
     }
 
@@ -101,7 +110,7 @@ impl Fetchers {
         limits.wire.body_bytes_max = None;
         limits.decoded_bytes_max = u64::MAX;
         let redirects = Redirects::follow(REDIRECTS_MAX);
-        let client = self.client(settings, limits, redirects, false)?;
+        let client = self.client(settings, limits, redirects, false).build()?;
         Ok(RobotsClient::new(client, settings.template.clone()))
     }
 
@@ -111,7 +120,7 @@ impl Fetchers {
         limits: ClientLimits,
         redirects: Redirects,
         has_exchanges: bool,
-    ) -> Result<Client, Error> {
+    ) -> ClientBuilder {
         let client = Client::builder();
         let client = match &settings.configure {
             Some(configure) => configure(client),
@@ -133,7 +142,7 @@ impl Fetchers {
             Some(tls) => client.tls(tls.clone()),
             None => client,
         };
-        client.build()
+        client
     }
 }
 
@@ -147,6 +156,7 @@ pub(crate) struct Fetcher {
     extraction: Extraction,
     collector: Option<Collector>,
     robots: Option<Arc<KnownRobots>>,
+    earlier: Option<Arc<Earlier>>,
 }
 
 impl Fetcher {
@@ -172,33 +182,23 @@ impl Fetcher {
     async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
         let deadline = self.collector.is_some().then(|| Instant::now() + self.timeout);
         let request = request?;
+        let is_head = *request.method() == Method::HEAD;
         let (response, exchanges) = match self.has_exchanges() {
             true => recorded(self.client.send(request)).await,
             false => (self.client.send(request).await, Vec::new()),
         };
         let mut response = response?;
+        let unchanged = self.unchanged(&response, is_head);
         let mut details = self.is_detailed.then(|| Details {
-            final_url: response.url().map(|url| mask::text(url).into_owned()),
-            redirects: Some(response.redirects()),
-            attempts: Some(response.attempts()).filter(|attempts| *attempts > 1),
-            location: response
-                .field("location")
-                .filter(|_| response.status().is_redirection())
-                .map(masked_location),
-            http_version: version(response.version()),
-            content_type: response
-                .field("content-type")
-                .map(|value| String::from_utf8_lossy(value).into_owned()),
-            x_robots_tag: robots_tag(response.fields()),
             extracted: self.extraction.of_head(&response),
-            remote_ip: response.remote_address().map(|address| address.ip()),
-            remote_port: response.remote_address().map(|address| address.port()),
-            phases: Phases::until_head(&response.timings()),
-            ..Details::default()
+            ..answered(&response, unchanged.unwrap_or_default())
         });
         // The clock is read only where the time is reported.
         let head = details.is_some().then(Instant::now);
-        let (received, capture) = self.receive(&mut response, deadline, exchanges).await;
+        let (received, mut capture) = self.receive(&mut response, deadline, exchanges).await;
+        if let (Some(capture), Some(unchanged)) = (&mut capture, &unchanged) {
+            capture.not_modified = Some(Box::new(unchanged.response()));
+        }
         if let (Some(details), Some(head)) = (&mut details, head) {
             details.phases.t_recv_us = Some(micros(head.elapsed()));
             details.wire_bytes = response.body_mut().wire_bytes();
@@ -229,6 +229,12 @@ impl Fetcher {
             details: details.map(Box::new),
             capture,
         })
+    }
+
+    /// What an earlier run has of the URL of a response, if that says that it has not changed.
+    fn unchanged(&self, response: &Response, is_head: bool) -> Option<Known<'_>> {
+        let earlier = self.earlier.as_ref().filter(|_| response.is_unchanged())?;
+        earlier.find(is_head, response.url()?)
     }
 
     fn has_exchanges(&self) -> bool {
@@ -292,21 +298,4 @@ fn unfollowed(response: &Response, robots: &KnownRobots) -> Option<Box<str>> {
 fn is_denied(error: &Error, robots: &KnownRobots) -> bool {
     let to = error.url().zip(error.location()).and_then(|(url, location)| target(url, location));
     to.is_some_and(|to| matches!(robots.redirect(to.as_str()), RedirectAction::Deny(_)))
-}
-
-/// The X-Robots-Tag fields, as one.
-fn robots_tag(fields: &Fields) -> Option<String> {
-    let values: Vec<_> = fields.all("x-robots-tag").map(String::from_utf8_lossy).collect();
-    (!values.is_empty()).then(|| values.join(", "))
-}
-
-/// The version as the field `http_version` has it.
-fn version(version: Version) -> Option<&'static str> {
-    match version {
-        Version::HTTP_10 => Some("1.0"),
-        Version::HTTP_11 => Some("1.1"),
-        Version::HTTP_2 => Some("2"),
-        Version::HTTP_3 => Some("3"),
-        _ => None,
-    }
 }

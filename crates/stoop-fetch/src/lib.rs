@@ -32,11 +32,13 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+mod answered;
 mod capture;
 mod client_limits;
 mod concurrency;
 mod digests;
 mod distribute;
+mod earlier;
 mod error;
 mod extract;
 mod failures;
@@ -72,11 +74,13 @@ pub mod format;
 pub mod mask;
 pub mod robots;
 pub mod source;
+pub mod statistics;
 pub mod summary;
 pub mod target;
 
 pub use self::capture::{Capture, Exchange, ExchangeResponse, Truncated};
 pub use self::concurrency::Concurrency;
+pub use self::earlier::{Earlier, EarlierRecords, EarlierResponse};
 pub use self::error::FetchError;
 pub use self::extract::{ChainHop, Extract, Extracted, TlsDetails};
 pub use self::fetch::Fetch;

@@ -4,7 +4,7 @@ use std::io;
 
 use stoop::Phase;
 
-use crate::capture::Truncated;
+use crate::capture::{Capture, Truncated};
 use crate::digests::{Digests, sha256};
 use crate::extract::{Extraction, text_as_utf8};
 use crate::record::{Details, Outcome};
@@ -41,7 +41,9 @@ impl Processing {
     /// # Errors
     /// A file could not be written; the outcome says so too.
     pub(crate) fn process(&self, job: &Started, outcome: &mut Outcome) -> io::Result<()> {
-        let Some(mut capture) = outcome.capture.take() else { return Ok(()) };
+        // The content of what has not changed is elsewhere.
+        let is_here = |capture: &mut Box<Capture>| capture.not_modified.is_none();
+        let Some(mut capture) = outcome.capture.take_if(is_here) else { return Ok(()) };
         if let Some(details) = &mut outcome.details {
             details.truncated = capture.truncated.map(Truncated::as_str);
             if self.digests.blake3 {

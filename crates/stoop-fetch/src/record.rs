@@ -126,6 +126,13 @@ pub struct Details {
     /// The field Content-Type of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
+    /// The field ETag of the response, with its quotes; of a 304 without one what was sent. Absent if it is not text, or longer
+    /// than 1,024 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// The same of the field Last-Modified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
     /// The fields X-Robots-Tag of the response, joined by commas: whether the page may be found, and its links
     /// followed. [`RobotsTag`](crate::robots::RobotsTag) reads them.
     #[serde(skip_serializing_if = "Option::is_none")]

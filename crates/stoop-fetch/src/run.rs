@@ -18,6 +18,7 @@ use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
 use crate::sink::RecordSink;
 use crate::source::JobSource;
+use crate::statistics::Statistics;
 use crate::summary::{Figures, Summary};
 use crate::{tuning, worker};
 
@@ -47,6 +48,8 @@ pub(crate) struct Resumed {
 pub struct Finished {
     /// The counters of all records.
     pub summary: Summary,
+    /// The statistics of all records, if [`Fetch::statistics`](crate::Fetch::statistics) asks for them.
+    pub statistics: Option<Statistics>,
     /// Whether all records that the summary counts were written.
     pub written: io::Result<()>,
     /// Whether the input was read to its end, or to that of the run.
@@ -154,6 +157,12 @@ impl Run {
         }
     }
 
+    /// The statistics of all records so far, if [`Fetch::statistics`](crate::Fetch::statistics) asks for them. They are a
+    /// copy, of up to 1 MiB for each worker: to be asked for once a second rather than more often.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.state.statistics()
+    }
+
     /// Ends the run early: jobs that were read and are unfinished get records of the kind `cancelled`, and the
     /// run finishes soon.
     pub fn stop(&self) {
@@ -188,6 +197,7 @@ impl Run {
         }
         Finished {
             summary,
+            statistics: state.statistics(),
             written: written.unwrap_or_else(|_| Err(io::Error::other("the writer failed"))),
             read: state.take_input_error().map_or(Ok(()), Err),
             saved: state.take_save_error().map_or(Ok(()), Err),

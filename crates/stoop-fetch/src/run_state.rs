@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::Notify;
 
@@ -13,7 +14,9 @@ use crate::fetcher::Fetchers;
 use crate::lane::Lane;
 use crate::output::OutputBuffer;
 use crate::permits::Permits;
+use crate::record::Record;
 use crate::settings::Settings;
+use crate::statistics::Statistics;
 use crate::stop::Stop;
 use crate::tuning_gauge::{TuningGauge, TuningState};
 
@@ -31,6 +34,10 @@ pub(crate) struct RunState {
     /// The source was read to its end, or as far as was asked for.
     pub(crate) is_input_ended: AtomicBool,
     pub(crate) gauges: Vec<WorkerGauge>,
+    /// The statistics of each worker; empty where they are not asked for. Locked for a moment by a look at all of them.
+    statistics: Vec<Mutex<Statistics>>,
+    /// When the run began, for the statistics.
+    begun: Instant,
     /// URLs the client held beyond their deadline.
     pub(crate) overdue: AtomicU64,
     /// The request to end before the input does.
@@ -73,6 +80,11 @@ impl RunState {
             input: InputGauge::default(),
             is_input_ended: AtomicBool::new(false),
             gauges: (0..workers).map(|_| WorkerGauge::default()).collect(),
+            statistics: match settings.has_statistics {
+                true => (0..workers).map(|_| Mutex::default()).collect(),
+                false => Vec::new(),
+            },
+            begun: Instant::now(),
             overdue: AtomicU64::new(0),
             stop: settings.stop.clone(),
             written: Notify::new(),
@@ -98,6 +110,24 @@ impl RunState {
     /// Wakes all workers.
     pub(crate) fn wake_workers(&self) {
         self.lanes.iter().for_each(Lane::wake_worker);
+    }
+
+    /// Counts a record of worker `index` in the statistics, if they are asked for.
+    pub(crate) fn count<'a>(&self, index: usize, record: impl FnOnce() -> Record<'a>) {
+        if let Some(statistics) = self.statistics.get(index) {
+            let mut statistics = statistics.lock().unwrap_or_else(PoisonError::into_inner);
+            statistics.add(&record(), self.begun.elapsed());
+        }
+    }
+
+    /// The statistics of all workers, if they are asked for.
+    pub(crate) fn statistics(&self) -> Option<Statistics> {
+        let (first, others) = self.statistics.split_first()?;
+        let mut all = first.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for worker in others {
+            all.merge(&worker.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        Some(all)
     }
 
     /// Keeps the error that ended the input.

@@ -1,12 +1,14 @@
 //! The settings of a run, and their defaults.
 
 use std::fmt::{self, Formatter};
+use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use stoop::{ClientBuilder, Redirects};
 
 use crate::concurrency::Concurrency;
+use crate::earlier::Earlier;
 use crate::politeness::Politeness;
 use crate::processing::Processing;
 use crate::record::Record;
@@ -50,10 +52,13 @@ pub(crate) struct Settings {
     pub(crate) keeps_content: bool,
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
+    pub(crate) has_statistics: bool,
     /// Where the run has a folder: how often failed jobs were begun anew.
     pub(crate) round: Option<u32>,
     pub(crate) template: Template,
     pub(crate) redirects: Redirects,
+    /// What is asked for only if it has changed.
+    pub(crate) earlier: Option<Arc<Earlier>>,
     pub(crate) configure: Option<Box<ConfigureClient>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<stoop::tls::ClientTls>,
@@ -77,9 +82,11 @@ impl Default for Settings {
             keeps_content: false,
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
+            has_statistics: false,
             round: None,
             template: Template::default(),
             redirects: Redirects::default(),
+            earlier: None,
             configure: None,
             #[cfg(feature = "tls")]
             tls: None,

@@ -20,8 +20,8 @@ const LOST: &[&str] = &[
     "h2_refused",
 ];
 const EXHAUSTED: &[&str] = &["too_many_files", "no_local_ports"];
-/// These were no requests.
-const NOT_ASKED: &[&str] =
+/// Kinds of error without a request.
+pub(crate) const NOT_ASKED: &[&str] =
     &["invalid_url", "invalid_job", "host_suspended", "robots_denied", "cancelled", "internal"];
 
 /// What is counted of one worker. Written by that worker alone, but for `metrics`.

@@ -65,7 +65,8 @@ pub(crate) fn work<F: RecordFormat>(
             }
             None => None,
         };
-        let is_detailed = format.needs_details() || run.settings.filter.is_some();
+        let is_detailed =
+            format.needs_details() || run.settings.filter.is_some() || run.settings.has_statistics;
         let keeps_until_written = format.needs_content();
         let settings = &run.settings;
         let keep_max = match keeps_until_written || settings.keeps_content {

@@ -91,7 +91,7 @@ pub use client::Resource;
 pub use client::{
     Client, ClientBuilder, ClientEvent, ClientStats, ConnectTarget, ConnectionCounts,
     ConnectionStats, EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt,
-    Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, ServerEvent, Switch,
+    Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, ServerEvent, Switch, Validators,
 };
 #[cfg(feature = "proxy")]
 pub use client::{NoProxy, Proxies, Proxy};

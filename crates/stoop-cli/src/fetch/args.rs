@@ -9,6 +9,7 @@ use clap::{ArgAction, Args};
 
 use super::concurrency::{Concurrency, concurrency};
 use super::content_args::ContentArgs;
+use super::earlier_args::EarlierArgs;
 use super::filter_args::FilterArgs;
 use super::input_args::InputArgs;
 use super::output_args::{LineFormat, OutputArgs};
@@ -31,6 +32,8 @@ Examples:
   stoop fetch -i hosts.txt -f jsonl --extract title,server,chain,tls
   sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
   stoop fetch -i pages.csv --url-column link --keep-columns --shard 1/4 -f jsonl > part1.jsonl
+  stoop fetch -i urls.txt -f jsonl -o today.jsonl --if-changed-since yesterday.jsonl
+  stoop fetch -i urls.txt --report report.html > answers.csv
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 
 Input: one URL a line, as it is or compressed by gzip or zstd. Blank lines and lines that start with
@@ -93,6 +96,22 @@ many URLs were done before. Files in the folder of --output get their names once
 and never change then; with .partial they are being written, or wait for the run to go on. A crash of
 the machine, as opposed to that of the process, may lose the last 30 s, and the run with them.
 
+Fetching again: with --if-changed-since a GET or HEAD has If-None-Match and If-Modified-Since with the
+etag and last_modified that an earlier run has for its URL, as they came, unless the URL has such
+fields or a Range of its own. What has not changed is a record of status 304, without content, and
+nothing is saved; its etag and last_modified are those that were sent where the answer has none, so
+that runs can follow on each other. -f warc refers to the earlier answer (revisit,
+server-not-modified). Validators belong to the URL that gave them: where a redirect leads, those of
+its target are sent. FILE is read before the run begins. Of it counts what has the status 200, 203 or
+304 and all of its content, the latest record of each URL, without URLs with a password. It takes 48
+bytes of memory for each URL, and some 50 to 80 more for one with an ETag or a Last-Modified. csv and
+CDXJ have neither.
+
+Report: --report writes a page of HTML that needs no script and fetches nothing. It is there as a whole
+or not at all, is written after a signal too, and says then that the run ended early. '--summary full'
+tells most of it as text. Hosts count by their names; where there are more than some thousands, those
+are kept that are slow or fail. It takes 1 MiB of memory for each core, and so does the progress.
+
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
 three times, 2 s each (dns_timeout), and the system gives up data that the peer never acknowledges
@@ -111,8 +130,8 @@ Columns (csv), in order of completion:
 
 Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method,
 start_time and ok (2xx); duration_us; status, final_url, redirects (followed before it), attempts,
-if more than one, http_version, x_robots_tag, content_type and body_bytes of an answer, and
-wire_bytes, which they were before they were decoded; location of a redirect that was not followed;
+if more than one, http_version, x_robots_tag, content_type, etag, last_modified (up to 1 KiB each)
+and body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed;
 error_kind, error_phase (request, queue, dns, connect, tls, send, wait, receive, redirect) and
 error, as text, of an error, with final_url and redirects of the request that failed, and the known
 fields of its answer, as for a body that is too large or breaks off, or a redirect that is not
@@ -313,6 +332,9 @@ pub(crate) struct FetchArgs {
 
     #[command(flatten)]
     pub(super) retry: RetryArgs,
+
+    #[command(flatten)]
+    pub(super) earlier: EarlierArgs,
 
     #[command(flatten)]
     pub(super) content: ContentArgs,

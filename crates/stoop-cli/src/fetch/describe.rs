@@ -37,7 +37,8 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         .workers(plan.cores)
         .timeout(plan.timeout)
         .body_bytes_max(plan.max_body)
-        .idle_connections(plan.idle_max);
+        .idle_connections(plan.idle_max)
+        .statistics(plan.has_statistics());
     let fetch = plan.filter.apply(plan.content.apply(fetch));
     let fetch = match plan.connect_timeout {
         Some(limit) => fetch.setup_timeout(limit),

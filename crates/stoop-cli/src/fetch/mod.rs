@@ -2,7 +2,7 @@
 //!
 //! [`args`] are the options as typed, [`plan`] the settings that follow, [`mod@describe`] what the library is
 //! told of them, and [`mod@run`] runs it: [`source`] opens the input, [`jobs`] reads its jobs, [`output`] is what lines are written to,
-//! [`progress`] shows how far it is. How URLs are fetched is the library's: see `stoop-fetch`.
+//! [`progress`] shows how far it is, and [`page`] is the report. How URLs are fetched is the library's: see `stoop-fetch`.
 
 mod args;
 mod begin;
@@ -10,9 +10,11 @@ mod concurrency;
 mod content_args;
 mod cookie_file;
 mod describe;
+mod earlier_args;
 mod environment;
 mod extract_args;
 mod filter_args;
+mod full_summary;
 mod input_args;
 mod jobs;
 mod jobs_plan;
@@ -21,26 +23,33 @@ mod nested;
 mod open_files;
 mod output;
 mod output_args;
+mod page;
 mod plan;
 mod politeness;
 mod pretty;
 mod progress;
+mod progress_lines;
 mod retry;
 mod run;
 mod run_args;
 mod run_folder;
+mod short_text;
 mod source;
 mod template;
 mod whole_file;
 
 use std::io::{self, IsTerminal, stdin, stdout};
+use std::path::Path;
 
+use jiff::Timestamp;
 use stoop_fetch::summary::Summary;
 
 pub(crate) use self::args::FetchArgs;
 pub(crate) use self::environment::Environment;
 pub(crate) use self::output::RecordOutput;
+use self::output::is_same_file;
 use self::output_args::SummaryStyle;
+use self::page::{PageFile, RunFacts};
 pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
 pub(crate) use self::run::FinishedRun;
 use crate::failure::CommandFailure;
@@ -75,12 +84,17 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     }
     let (style, layout) = (plan.summary, plan.layout);
     let (cookies, fails) = (plan.cookies.clone(), plan.fails);
+    let page = plan.report.as_deref().map(|path| begin_page(path, &plan)).transpose()?;
+    let begun = Timestamp::now();
     let finished = run(plan)?;
     // A summary of lines that were not written would read as if they were.
+    let mut reported = Ok(());
     if finished.is_written {
         print_summary(style, layout, &finished);
+        reported = write_page(page, begun, &finished);
     }
     finished.result?;
+    reported?;
     if let Some(cookies) = cookies {
         cookies.save()?;
     }
@@ -102,6 +116,10 @@ pub(crate) fn run(mut plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
 fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun) {
     let mut text = match style {
         SummaryStyle::Table => text_summary(&finished.summary, layout),
+        SummaryStyle::Full => {
+            let more = finished.statistics.as_ref().map(full_summary::text).unwrap_or_default();
+            text_summary(&finished.summary, layout) + &more
+        }
         SummaryStyle::Json => {
             serde_json::to_string(&finished.summary.figures()).expect("plain data") + "\n"
         }
@@ -115,6 +133,37 @@ fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun
         );
     }
     stderr::print(&text);
+}
+
+/// Takes a place for the page of the report, so that a path that is none is known before anything is fetched.
+fn begin_page(path: &Path, plan: &FetchPlan) -> Result<PageFile, CommandFailure> {
+    let is_same = |other: &Path| other == path || is_same_file(other, path);
+    if matches!(&plan.source, UrlSource::File(input) if is_same(input))
+        || matches!(&plan.output, RecordOutput::File(output) if is_same(output))
+    {
+        let text = "--report needs a file of its own, which is neither the input nor the output";
+        return Err(CommandFailure::Usage(text.to_owned()));
+    }
+    let context = format!("cannot write the report {}", path.display());
+    PageFile::begin(path).map_err(|error| CommandFailure::Io(format!("{context}: {error}")))
+}
+
+/// Writes the page of the report, if there is to be one.
+fn write_page(
+    page: Option<PageFile>,
+    begun: Timestamp,
+    finished: &FinishedRun,
+) -> Result<(), CommandFailure> {
+    let (Some(file), Some(statistics)) = (page, &finished.statistics) else { return Ok(()) };
+    let cut_off = finished.cut_off();
+    let facts = RunFacts {
+        begun,
+        cut_off: cut_off.as_deref(),
+        figures: finished.summary.figures(),
+        statistics,
+    };
+    let written = file.finish(&page::page(&facts));
+    written.map_err(|error| CommandFailure::Io(format!("cannot write the report: {error}")))
 }
 
 /// The summary as text: the table, and the errors below it.

@@ -110,13 +110,18 @@ impl Write for LineSink {
 /// # Errors
 /// It is the input.
 pub(super) fn check_is_not(path: &Path, input: Option<&Path>) -> io::Result<()> {
-    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
-    match (id(path), input.and_then(id)) {
-        (Some(output), Some(input)) if output == input => {
+    match input {
+        Some(input) if is_same_file(path, input) => {
             Err(io::Error::other("it is the input, which would be lost"))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether two paths lead to one file that is there.
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
+    id(one).is_some_and(|one| id(other) == Some(one))
 }
 
 fn write_pieces(file: &File, mut lines: &[u8], write_bytes: usize) -> io::Result<()> {

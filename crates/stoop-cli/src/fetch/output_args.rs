@@ -44,6 +44,11 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "STYLE", conflicts_with = "quiet")]
     pub(super) summary: Option<SummaryStyle>,
 
+    /// Write a report of the run to FILE, as a page of HTML with plots: the times of the phases, statuses and
+    /// rate over time, errors, and the hosts that were slow or failed
+    #[arg(long, value_name = "FILE")]
+    pub(super) report: Option<PathBuf>,
+
     /// No progress on stderr, also where it is a terminal
     #[arg(long)]
     pub(super) no_progress: bool,
@@ -107,6 +112,8 @@ fn file_size(text: &str) -> Result<u64, String> {
 pub(crate) enum SummaryStyle {
     /// a table, as text
     Table,
+    /// the table, the times of the phases, statuses, and the hosts that were slow or failed
+    Full,
     /// one JSON object on one line
     Json,
     /// no summary

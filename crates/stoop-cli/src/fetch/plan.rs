@@ -16,6 +16,7 @@ use super::args::{self, FetchArgs, Size};
 use super::concurrency::{Ceiling, Concurrency, concurrency};
 use super::content_args::ContentArgs;
 use super::cookie_file::CookieFile;
+use super::earlier_args::EarlierArgs;
 use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
@@ -60,6 +61,8 @@ pub(crate) struct FetchPlan {
     pub(crate) max_body: Option<u64>,
     /// What becomes of content.
     pub(crate) content: ContentArgs,
+    /// What is asked for only if it has changed.
+    pub(crate) earlier: EarlierArgs,
     /// Which answers get a line.
     pub(crate) filter: FilterArgs,
     pub(crate) user_agent: String,
@@ -94,6 +97,8 @@ pub(crate) struct FetchPlan {
     pub(crate) has_csv_header: bool,
     pub(crate) format: LineFormat,
     pub(crate) summary: SummaryStyle,
+    /// The file that gets a report of the run.
+    pub(crate) report: Option<PathBuf>,
     /// Threads that fetch, at most `concurrency`.
     pub(crate) cores: usize,
     /// The number of cores was given by a flag.
@@ -133,6 +138,11 @@ pub(crate) enum CaCertificates {
 }
 
 impl FetchPlan {
+    /// Whether the run keeps statistics.
+    pub(crate) fn has_statistics(&self) -> bool {
+        self.has_progress || self.report.is_some() || self.summary == SummaryStyle::Full
+    }
+
     /// The plan for `args` in `environment`.
     ///
     /// # Errors
@@ -204,6 +214,7 @@ impl FetchPlan {
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),
             max_body,
             content: args.content,
+            earlier: args.earlier,
             filter: args.filter,
             user_agent,
             ca: args.cacert.map(CaCertificates::File),
@@ -235,6 +246,7 @@ impl FetchPlan {
             format,
             has_csv_header: args.output.csv_header,
             summary: args.output.summary(),
+            report: args.output.report,
             cores: cores.min(concurrency),
             is_cores_given,
             idle_max: cores,

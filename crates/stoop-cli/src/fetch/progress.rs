@@ -1,44 +1,61 @@
-//! The line on the terminal that shows the progress of a run: rate, in flight, errors, and the time left
-//! if the input's size is known.
+//! The lines on the terminal that show the progress of a run: rate, in flight, what limits that, errors by kind, slow
+//! hosts, and the time left if the input's size is known.
 
+use std::cell::RefCell;
 use std::io::stderr;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stoop_fetch::Progress;
+use stoop_fetch::statistics::Statistics;
 
 use super::concurrency::{Ceiling, word};
-use super::plan::{FetchPlan, UrlSource};
+use super::jobs_plan::InputFormat;
+use super::plan::FetchPlan;
+use super::progress_lines;
+use super::source::InputLength;
 use crate::terminal;
 
 /// The rate shown is that of this time: an average over the whole run would hide a stall.
 const RATE_WINDOW: Duration = Duration::from_secs(5);
 
-/// The progress line on standard error.
+/// How often the statistics are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A terminal of fewer rows shows one line.
+const ROWS_MIN: usize = 6;
+
+/// The progress on standard error.
 #[derive(Debug)]
 pub(super) struct ProgressDisplay {
     bar: ProgressBar,
-    rate: std::cell::RefCell<RecentRate>,
-    /// The length of the input, if it is known and tells how many URLs there are.
-    input_bytes: Option<u64>,
+    rate: RefCell<RecentRate>,
+    input: InputLength,
+    /// The length of the input tells how many URLs there are.
+    has_estimate: bool,
+    /// The lines below the first, and when they were made.
+    below: RefCell<(Vec<String>, Instant)>,
     /// No more URLs than these are read.
     limit: Option<u64>,
     ceiling: Ceiling,
 }
 
 impl ProgressDisplay {
-    /// The display of a run of `plan` whose input has `input_bytes`, 0 if unknown.
-    pub(super) fn new(plan: &FetchPlan, input_bytes: u64) -> Self {
+    /// The display of a run of `plan`.
+    pub(super) fn new(plan: &FetchPlan, input: InputLength) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a good template");
         bar.set_style(if plan.layout.has_boxes { style } else { style.tick_chars(r"|/-\ ") });
-        let input_bytes = match plan.source {
-            UrlSource::Stdin => None,
-            UrlSource::File(_) | UrlSource::Text(_) => Some(input_bytes).filter(|&bytes| bytes > 0),
+        let display = Self {
+            bar,
+            rate: RecentRate::new(Instant::now()).into(),
+            input,
+            // An index of sitemaps is short, whatever there is in those that it names.
+            has_estimate: plan.jobs.format != InputFormat::Sitemap,
+            below: (Vec::new(), Instant::now()).into(),
+            limit: plan.limit,
+            ceiling: plan.ceiling,
         };
-        let rate = RecentRate::new(Instant::now()).into();
-        let display = Self { bar, rate, input_bytes, limit: plan.limit, ceiling: plan.ceiling };
-        display.show(Progress::default());
+        display.show(Progress::default(), || None);
         display
     }
 
@@ -47,13 +64,13 @@ impl ProgressDisplay {
         self.bar.clone()
     }
 
-    /// Removes the line.
+    /// Removes the lines.
     pub(super) fn clear(self) {
         self.bar.finish_and_clear();
     }
 
-    /// Draws the current state.
-    pub(super) fn show(&self, progress: Progress) {
+    /// Draws the current state. The statistics are asked for once a second.
+    pub(super) fn show(&self, progress: Progress, statistics: impl FnOnce() -> Option<Statistics>) {
         let Progress { done, errors, in_flight, in_flight_max, bottleneck, .. } = progress;
         let rate = self.rate.borrow_mut().update(Instant::now(), done);
         let total =
@@ -79,16 +96,46 @@ impl ProgressDisplay {
         ];
         // The other three: the spinner, a blank, and the last column, in which some terminals break the line.
         let fits = |form: &String| form.chars().count() + 3 <= columns;
-        let message = forms.into_iter().find(fits).unwrap_or_default();
+        let mut message = forms.into_iter().find(fits).unwrap_or_default();
+        // Also where the terminal was wider when they were made.
+        for line in self.below(columns, statistics).iter().filter(|line| fits(line)) {
+            message.push_str("\n  ");
+            message.push_str(line);
+        }
         self.bar.set_message(message);
         self.bar.tick();
+    }
+
+    /// The lines below the first, on a terminal of so many columns and enough rows.
+    fn below(
+        &self,
+        columns: usize,
+        statistics: impl FnOnce() -> Option<Statistics>,
+    ) -> Vec<String> {
+        if terminal::rows(&stderr()).is_some_and(|rows| rows < ROWS_MIN) {
+            return Vec::new();
+        }
+        let mut below = self.below.borrow_mut();
+        let (lines, made) = &mut *below;
+        if made.elapsed() >= LOOK_EVERY
+            && let Some(statistics) = statistics()
+        {
+            *lines = progress_lines::lines(&statistics, columns.saturating_sub(3));
+            *made = Instant::now();
+        }
+        lines.clone()
     }
 
     /// An estimate of the number of URLs in the whole source: from the part that was read, if its length is
     /// known.
     fn expected_urls(&self, progress: Progress) -> Option<u64> {
-        let Progress { read, read_bytes, .. } = progress;
-        let by_length = self.input_bytes.filter(|_| read_bytes > 0).and_then(|total| {
+        let read = progress.read;
+        let read_bytes = match self.input.read() {
+            0 => progress.read_bytes,
+            read_bytes => read_bytes,
+        };
+        let length = self.input.bytes.filter(|_| self.has_estimate && read > 0 && read_bytes > 0);
+        let by_length = length.and_then(|total| {
             let total =
                 u128::from(read) * u128::from(total.max(read_bytes)) / u128::from(read_bytes);
             u64::try_from(total).ok()

@@ -8,6 +8,7 @@ use std::process::exit;
 use std::time::Duration;
 
 use stoop_fetch::format::{Csv, JsonLines, Parquet, Shards, Tar, Warc};
+use stoop_fetch::statistics::Statistics;
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{FetchError, Run, Stop};
 use tokio::time::{Instant, interval, sleep_until};
@@ -43,12 +44,31 @@ const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) struct FinishedRun {
     pub(crate) summary: Summary,
+    /// The statistics, if the plan asks for them.
+    pub(crate) statistics: Option<Statistics>,
     /// All lines that the summary counts were written, and there could be some.
     pub(crate) is_written: bool,
     /// The failure that the exit code stands for, if there was one.
     pub(crate) result: Result<(), CommandFailure>,
+    /// The run was ended before its input, by a signal or --duration.
+    pub(crate) is_early: bool,
     /// URLs that had to be cut off because the client missed their deadline.
     pub(crate) overdue: u64,
+}
+
+impl FinishedRun {
+    /// Why the run ended before all URLs were done; none where it did not.
+    pub(crate) fn cut_off(&self) -> Option<String> {
+        match &self.result {
+            Err(CommandFailure::Signal(number)) => {
+                Some(format!("by a signal, {}", signals::name(*number)))
+            }
+            Err(CommandFailure::Io(text) | CommandFailure::Usage(text)) => Some(text.clone()),
+            Err(CommandFailure::OutputClosed) => Some("the output was closed".to_owned()),
+            Err(CommandFailure::Exit(_)) => None,
+            Ok(()) => self.is_early.then(|| "the time of --duration was over".to_owned()),
+        }
+    }
 }
 
 /// Runs `plan` to its end.
@@ -67,10 +87,10 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     };
     let cannot_start = |error: io::Error| CommandFailure::Io(format!("cannot start: {error}"));
     let stop = Stop::new();
-    let (input, input_bytes) =
-        OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
+    let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
     let fetch = describe(&plan, stop.clone())?;
-    let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input_bytes));
+    let fetch = plan.earlier.apply(fetch, &plan.output, plan.is_quiet)?;
+    let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
     let input_path = match &plan.source {
         UrlSource::File(path) => Some(path.as_path()),
         UrlSource::Stdin | UrlSource::Text(_) => None,
@@ -81,7 +101,10 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         _ => Ok(None),
     };
     let whole = whole.map_err(|error| cannot_write(&error))?;
-    let output = whole.as_ref().map_or_else(|| plan.output.clone(), WholeFile::output);
+    let output = whole.as_ref().map_or_else(
+        || plan.output.clone(),
+        |whole| RecordOutput::File(whole.partial().to_owned()),
+    );
     let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder());
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
@@ -128,8 +151,10 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     };
     Ok(FinishedRun {
         summary: finished.summary,
+        statistics: finished.statistics,
         is_written: finished.written.is_ok() && !matches!(result, Err(CommandFailure::Usage(_))),
         result: saved.and(result),
+        is_early: is_stopped,
         overdue: finished.overdue,
     })
 }
@@ -235,7 +260,7 @@ async fn watch(
             () = duration_over => run.stop(),
             _ = ticks.tick(), if progress.is_some() => {
                 if let Some(progress) = progress {
-                    progress.show(run.progress());
+                    progress.show(run.progress(), || run.statistics());
                 }
             }
         }

@@ -71,6 +71,7 @@ fn options(plan: &FetchPlan) -> Vec<(&'static str, String)> {
     let format = plan.format.to_possible_value();
     let format = format.map_or_else(String::new, |value| value.get_name().to_owned());
     let on = |is_on: bool| if is_on { "on".to_owned() } else { String::new() };
+    let earlier: Vec<_> = plan.earlier.paths().iter().map(|path| absolute(path)).collect();
     let jobs = &plan.jobs;
     let mut all = vec![
         ("--input", input),
@@ -85,6 +86,7 @@ fn options(plan: &FetchPlan) -> Vec<(&'static str, String)> {
         ("--shard", jobs.shard.map_or_else(String::new, |shard| shard.to_string())),
         ("--by-domain", on(jobs.shard.is_some() && jobs.group == HostGroup::RegistrableDomain)),
         ("--dedupe", on(jobs.is_distinct)),
+        ("--if-changed-since", earlier.join(" ")),
     ];
     all.extend(plan.content.shape());
     all.extend(plan.filter.shape());

@@ -24,20 +24,25 @@ impl WholeFile {
     pub(super) fn of(output: &RecordOutput, input: Option<&Path>) -> io::Result<Option<Self>> {
         let RecordOutput::File(path) = output else { return Ok(None) };
         check_is_not(path, input)?;
+        Ok(Self::at(path))
+    }
+
+    /// The file at a path, which may be there or not; none for a device or a pipe.
+    pub(super) fn at(path: &Path) -> Option<Self> {
         // The file that a link leads to is the one to be replaced.
         let path = match fs::canonicalize(path) {
-            Ok(path) if !path.is_file() => return Ok(None),
+            Ok(path) if !path.is_file() => return None,
             Ok(path) => path,
-            Err(_) => path.clone(),
+            Err(_) => path.to_owned(),
         };
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
-        Ok(Some(Self { path, partial: partial.into(), is_whole: false }))
+        Some(Self { path, partial: partial.into(), is_whole: false })
     }
 
     /// Where it is written.
-    pub(super) fn output(&self) -> RecordOutput {
-        RecordOutput::File(self.partial.clone())
+    pub(super) fn partial(&self) -> &Path {
+        &self.partial
     }
 
     /// Gives it its name.

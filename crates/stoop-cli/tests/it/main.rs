@@ -16,6 +16,7 @@
 //! - `machine`: a machine without local ports, descriptors or CA certificates at hand
 //! - `time_limits`: the time limits, which are those that the help names
 //! - `output`: what is written, and where
+//! - `page`: the report of a run as a page
 //! - `politeness`: how much is asked of one host
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
@@ -24,6 +25,7 @@
 //! - `variables`: settings from the environment
 //! - `manual`: the pages of the manual
 //! - `mistyped`: arguments that are typed wrongly
+//! - `conditional`: what an earlier run has is asked for only if it has changed
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
 //! - `resume`: runs that are killed, and go on
 //! - `robots`: what robots.txt allows, and that it is asked for once
@@ -33,6 +35,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod conditional;
 mod content;
 mod echo;
 mod ending;
@@ -48,6 +51,7 @@ mod manual;
 mod mistyped;
 mod options;
 mod output;
+mod page;
 mod parquet;
 mod politeness;
 mod redirects;

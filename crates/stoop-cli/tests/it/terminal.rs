@@ -96,6 +96,29 @@ fn progress_was_broken_by_the_edge_of_a_narrow_terminal() {
 }
 
 #[test]
+fn progress_tells_errors_and_slow_hosts_in_lines_that_fit() {
+    let server = Server::start();
+    let urls = (0..6).map(|n| server.url(&format!("/hang?{n}")) + " ").collect::<String>();
+    let urls = urls + &(0..9).map(|_| format!("http://{}/ ", refusing())).collect::<String>();
+    for columns in [40, 120] {
+        let line = format!("fetch -t 2.6 --summary none {urls} > /dev/null");
+        let Some(text) = run_on_terminal(columns, &[], &line) else { return };
+        // Lines are filled up to the edge, and follow each other without a break.
+        let rows = text.split(['\r', '\n']).flat_map(|state| {
+            let state: Vec<_> = settled(state).concat().chars().collect();
+            let rows = state.chunks(columns as usize).map(|row| row.iter().collect::<String>());
+            rows.collect::<Vec<_>>()
+        });
+        let rows: Vec<_> = rows.map(|row| row.trim_end().to_owned()).collect();
+        let has = |told: &str| rows.iter().any(|row| row.starts_with(told));
+        assert!(has("  errors: connect_refused 9"), "{columns}: {rows:#?}");
+        let is_wide = columns == 120;
+        assert_eq!(has("  slowest hosts, mean time (URLs): 127.0.0.77 "), is_wide, "{rows:#?}");
+        assert_eq!(has("  slowest: 127.0.0.77 "), !is_wide, "{rows:#?}");
+    }
+}
+
+#[test]
 fn a_dumb_terminal_was_sent_colours_and_redrawn() {
     let server = Server::start();
     let line = format!("fetch -t 0.5 {} {}", server.url("/ok/1"), server.url("/hang"));

@@ -13,6 +13,7 @@ pub(crate) use self::budget::{BodyBudget, Reservation};
 pub(crate) use self::collect::{CollectFault, Collected, Collector};
 pub use self::exchanges::{Exchange, ExchangeResponse};
 pub(crate) use self::exchanges::{listen, recorded};
+use crate::earlier::EarlierResponse;
 
 /// A response with its content, as far as it was received.
 ///
@@ -35,6 +36,8 @@ pub struct Capture {
     /// All requests of the job as they were sent, in order, with the heads of their responses; the last is the one
     /// above. Kept only for formats that need them.
     pub exchanges: Vec<Exchange>,
+    /// The response that is still right, where this one is a 304 to a condition of the run's.
+    pub not_modified: Option<Box<EarlierResponse>>,
     /// Why `content` is not all of it; none where it is.
     pub truncated: Option<Truncated>,
     /// The memory that it takes, given back with the last clone.
@@ -76,6 +79,7 @@ impl Capture {
             content: Bytes::new(),
             is_decoded: !response.decoded_from().is_empty(),
             exchanges: Vec::new(),
+            not_modified: None,
             truncated: None,
             reservation: None,
         }
@@ -96,6 +100,7 @@ impl Capture {
             content: content.into(),
             is_decoded: false,
             exchanges: Vec::new(),
+            not_modified: None,
             truncated: None,
             reservation: None,
         }

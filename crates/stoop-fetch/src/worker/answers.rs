@@ -66,6 +66,7 @@ impl<F: RecordFormat> Worker<F> {
         let mut summary = self.summary.borrow_mut();
         summary.add(code, answered.start_ms, answered.duration_ms(), body_bytes);
         summary.add_http2(http2);
+        self.run.count(self.index, || answered.record(&self.run.settings, outcome));
         let gauge = &self.run.gauges[self.index];
         // This thread alone writes them, so a load and a store are as good as an addition.
         gauge.done.store(gauge.done.load(Relaxed) + 1, Relaxed);

@@ -12,6 +12,7 @@
 //! - [`origins`]: HTTP/2 servers of other projects, to test clients with
 //! - [`programs`]: runs programs of other projects
 //! - [`properties`]: properties of every message, checked with random ones
+//! - [`refetch`]: what a run asks for that follows on an earlier one
 //! - [`rfc9110`]: the HTTP semantics that a connection has to keep
 //! - [`robots`]: robots.txt files, as another project's reader decides
 //! - [`splitting`]: no value that a caller passes can split a message
@@ -34,6 +35,7 @@ mod origins;
 mod parquet;
 mod programs;
 mod properties;
+mod refetch;
 mod rfc7541;
 mod rfc9110;
 mod rfc9112;

@@ -24,6 +24,7 @@ use crate::client::proxy::Proxies;
 use crate::client::redirect::Redirects;
 use crate::client::retries::Retries;
 use crate::client::shared::{Middleware, Next};
+use crate::client::validators::FindValidators;
 use crate::error::Error;
 use crate::limits::ClientLimits;
 use crate::request::Request;
@@ -64,6 +65,7 @@ pub struct ClientBuilder {
     netrc: Netrc,
     hsts: Option<Hsts>,
     redirects: Redirects,
+    validators: Option<FindValidators>,
     retries: Retries,
     default_fields: Fields,
     accepts_any: bool,
@@ -101,6 +103,7 @@ impl Default for ClientBuilder {
             netrc: Netrc::default(),
             hsts: None,
             redirects: Redirects::default(),
+            validators: None,
             retries: Retries::none(),
             default_fields: Fields::new(),
             accepts_any: true,

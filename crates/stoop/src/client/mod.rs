@@ -35,6 +35,7 @@ mod shared;
 mod stats;
 mod switch;
 mod terms;
+mod validators;
 
 use std::fmt;
 use std::future::poll_fn;
@@ -66,6 +67,7 @@ use shared::ClientShared;
 pub use shared::Next;
 pub use stats::{ClientStats, ConnectionStats, OriginStats};
 pub use switch::Switch;
+pub use validators::Validators;
 
 /// Sends requests. Cheap to clone; all clones share their connections. Works on any tokio runtime,
 /// and on several.

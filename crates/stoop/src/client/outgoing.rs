@@ -16,6 +16,7 @@ use crate::client::netrc::Netrc;
 use crate::client::proxy::{ProxyFields, Via};
 use crate::client::redirect::{self, RedirectAction, RedirectAttempt};
 use crate::client::shared::ClientShared;
+use crate::client::validators::{self, FindValidators};
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::relay::RelayTicket;
@@ -38,6 +39,8 @@ pub(super) struct Outgoing {
     /// Its Cookie is that of the client's jar, and not the caller's.
     #[cfg(feature = "cookies")]
     has_jar_cookie: bool,
+    /// It may ask whether content has changed.
+    may_be_conditional: bool,
     /// What was added for a proxy.
     #[cfg(feature = "proxy")]
     for_proxy: ProxyFields,
@@ -55,6 +58,7 @@ impl Outgoing {
             head,
             url,
             extensions,
+            has_validators,
             #[cfg(feature = "compression")]
             decodes,
             ..
@@ -78,6 +82,11 @@ impl Outgoing {
         {
             fields.push("accept-encoding", ACCEPT_ENCODING)?;
         }
+        let known = shared.validators.as_ref().filter(|_| validators::may_add(head));
+        let may_be_conditional = known.is_some();
+        if let Some(known) = known {
+            *has_validators = known.add(head, url.as_str());
+        }
         let relayed = match shared.connector.relay() {
             Some(relay) => relay.send(extensions, head.fields_mut())?,
             None => None,
@@ -92,6 +101,7 @@ impl Outgoing {
             relayed,
             #[cfg(feature = "cookies")]
             has_jar_cookie: false,
+            may_be_conditional,
             #[cfg(feature = "proxy")]
             for_proxy: ProxyFields::new(),
         };
@@ -265,6 +275,11 @@ impl Outgoing {
         self.parts.head.set_method(method);
         self.repeat();
         self.retarget(next, &shared.netrc)?;
+        if let Some(known) = shared.validators.as_ref().filter(|_| self.may_be_conditional) {
+            let RequestParts { head, url, has_validators, .. } = &mut *self.parts;
+            FindValidators::remove(head.fields_mut());
+            *has_validators = known.add(head, url.as_ref().map_or("", Url::as_str));
+        }
         #[cfg(feature = "cookies")]
         self.add_cookies(shared)?;
         Ok(true)

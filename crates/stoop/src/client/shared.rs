@@ -19,6 +19,7 @@ use crate::client::observe::Observers;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::retries::{Retries, RetryBudget};
+use crate::client::validators::FindValidators;
 use crate::error::Error;
 use crate::limits::ClientLimits;
 use crate::request::Request;
@@ -37,6 +38,7 @@ pub(crate) struct ClientShared {
     pub(super) netrc: Netrc,
     pub(super) hsts: Option<Hsts>,
     pub(super) redirects: Redirects,
+    pub(super) validators: Option<FindValidators>,
     pub(super) retries: Retries,
     pub(super) retry_budget: RetryBudget,
     /// For requests that have none of that name.

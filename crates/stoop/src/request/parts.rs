@@ -48,6 +48,8 @@ pub(crate) struct RequestParts {
     pub(crate) interim: Option<InterimSender>,
     /// Where a client sends it.
     pub(crate) url: Option<Url>,
+    /// A client has added the validators that it knows of its URL.
+    pub(crate) has_validators: bool,
     /// What a client measured of it.
     pub(crate) timings: Timings,
     /// What it says of its deadlines.
@@ -106,6 +108,7 @@ impl Recycled for RequestParts {
             facts: None,
             interim: None,
             url: None,
+            has_validators: false,
             timings,
             deadlines,
             versions: None,
@@ -131,6 +134,7 @@ impl Recycled for RequestParts {
         self.facts = None;
         self.interim = None;
         self.url = None;
+        self.has_validators = false;
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;
         self.versions = None;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use http::StatusCode;
 use url::Url;
 
 use super::Response;
@@ -66,6 +67,13 @@ impl<B> Response<B> {
     /// The redirects that were followed to get it, the first one first; empty for one that was made here.
     pub fn history(&self) -> &[PastRedirect] {
         self.sent.as_ref().map_or(&[], |parts| &parts.history)
+    }
+
+    /// Whether it says that the content has not changed that the client [asked by](crate::ClientBuilder::validators): it is
+    /// a 304 to the validators that the client has added, and not to conditions of the request's own.
+    pub fn is_unchanged(&self) -> bool {
+        self.status() == StatusCode::NOT_MODIFIED
+            && self.sent.as_ref().is_some_and(|parts| parts.has_validators)
     }
 
     /// The content codings that its content is decoded from, in the order in which they were applied; empty if it

@@ -58,6 +58,8 @@ fn push_answer(row: &mut RowWriter<'_>, details: &Details) {
     row.maybe_number(details.attempts);
     row.maybe_text(details.http_version);
     row.maybe_text(details.content_type.as_deref());
+    row.maybe_text(details.etag.as_deref());
+    row.maybe_text(details.last_modified.as_deref());
     row.maybe_text(details.x_robots_tag.as_deref());
     row.maybe_text(details.truncated);
     row.maybe_text(details.saved.as_deref());
@@ -134,7 +136,8 @@ fn push_content(row: &mut RowWriter<'_>, capture: Option<&Capture>, may_have_con
             false => row.bytes(String::from_utf8_lossy(field.value()).as_bytes()),
         }
     }
-    match may_have_content && capture.content.len() <= BODY_BYTES_MAX {
+    let has_content = may_have_content && capture.not_modified.is_none();
+    match has_content && capture.content.len() <= BODY_BYTES_MAX {
         true => {
             row.boolean(true);
             row.bytes(&capture.content);

@@ -25,6 +25,8 @@ const RECORD: &str = "
     optional int32 attempts;
     optional binary http_version (STRING);
     optional binary content_type (STRING);
+    optional binary etag (STRING);
+    optional binary last_modified (STRING);
     optional binary x_robots_tag (STRING);
     optional binary truncated (STRING);
     optional binary saved (STRING);

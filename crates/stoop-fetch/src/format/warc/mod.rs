@@ -9,15 +9,13 @@ use stoop::{Fields, Version};
 
 use self::cdxj::IndexEntry;
 use self::member::Members;
-use self::revisits::{Original, Revisits};
+use self::revisits::{Original, Reference, Revisits};
 use self::write::{Head, RECORD_END, payload_digest, record_id, request_head, response_head};
 use super::timestamp::TimestampFormatter;
 use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::capture::{Exchange, ExchangeResponse};
+use crate::earlier::EarlierResponse;
 use crate::record::Record;
-
-/// The profile of a record whose content is that of another (WARC 1.1 §6.7.2).
-const REVISIT_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 /// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
 /// included, and at last one of type `metadata`, whose block is the line that [`JsonLines`] writes. A job without a
@@ -28,7 +26,9 @@ const REVISIT_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical
 /// fields that say otherwise are named `X-Archive-Orig-…`. `WARC-Protocol` has the version of HTTP, and the heads of
 /// HTTP/2 are written as those of HTTP/1.1. Not kept are the content of requests, that of redirects on the way
 /// (`WARC-Truncated: unspecified`), and the exchanges of a job that came to an error before its last response.
-/// `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
+/// A 304 to a condition of [`Fetch::if_changed_since`](crate::Fetch::if_changed_since) is of type `revisit` with the profile
+/// `server-not-modified`, and refers to the earlier response by its URL and date, and by its record where that was read from
+/// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
 /// `***`; what responses set as cookies is kept.
 ///
 /// Written to a single file it is complete; [`Shards`](super::Shards) makes files of a length and their CDXJ index.
@@ -144,7 +144,15 @@ impl Warc {
                 date: date.into(),
             })
         });
-        let (kind, bytes) = match &original {
+        let reference = match (&original, content.not_modified) {
+            (Some(original), _) => Some(Reference::same_content(original)),
+            (None, Some(earlier)) => {
+                let date = (earlier.start_ms > 0).then(|| self.date(earlier.start_ms));
+                Some(Reference::not_modified(earlier.record_id.as_deref(), &uri, date))
+            }
+            (None, None) => None,
+        };
+        let (kind, bytes) = match &reference {
             Some(_) => ("revisit", &[][..]),
             None => ("response", content.bytes),
         };
@@ -152,28 +160,25 @@ impl Warc {
             .field("WARC-Target-URI", &uri)
             .maybe("WARC-IP-Address", exchange.remote_ip)
             .maybe("WARC-Protocol", protocol);
-        let head = match &original {
+        let head = match &reference {
             None => head.maybe("WARC-Truncated", content.truncated),
-            Some(original) => head
-                .field("WARC-Profile", REVISIT_PROFILE)
-                .field("WARC-Refers-To", &original.id)
-                .field("WARC-Refers-To-Target-URI", &original.uri)
-                .field("WARC-Refers-To-Date", &original.date)
-                .field("WARC-Truncated", "length"),
+            Some(reference) => reference.add_to(head),
         };
+        // What has not changed has the digest of the content that it refers to, which is not known here.
+        let digest = content.not_modified.is_none().then_some(digest);
         let head = head
-            .field("WARC-Payload-Digest", format_args!("sha1:{digest}"))
+            .maybe("WARC-Payload-Digest", digest.as_ref().map(|digest| format!("sha1:{digest}")))
             .block("application/http;msgtype=response", block.len() + bytes.len());
         self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
         self.entries.push(IndexEntry {
             url: uri,
             timestamp: date.chars().filter(char::is_ascii_digit).take(14).collect(),
-            media_type: match original {
-                Some(_) => "warc/revisit".to_owned(),
-                None => media_type(&response.fields),
+            media_type: match kind {
+                "revisit" => "warc/revisit".to_owned(),
+                _ => media_type(&response.fields),
             },
             status: response.status,
-            digest,
+            digest: digest.unwrap_or_else(|| "-".to_owned()),
             offset: begin - start,
             length: into.len() - begin,
         });
@@ -216,6 +221,8 @@ struct Content<'a> {
     is_kept: bool,
     is_decoded: bool,
     truncated: Option<&'static str>,
+    /// The response is a 304: an earlier one is still right.
+    not_modified: Option<&'a EarlierResponse>,
 }
 
 impl RecordFormat for Warc {
@@ -231,6 +238,7 @@ impl RecordFormat for Warc {
                         is_kept: record.method != "HEAD",
                         is_decoded: capture.is_decoded,
                         truncated: capture.truncated.map(crate::Truncated::as_str),
+                        not_modified: capture.not_modified.as_deref(),
                     },
                     // None of a redirect's content is kept, and the record's head says so.
                     false => Content {
@@ -238,6 +246,7 @@ impl RecordFormat for Warc {
                         is_kept: exchange.method != "HEAD",
                         is_decoded: false,
                         truncated: has_content(exchange.response.as_ref()).then_some("unspecified"),
+                        not_modified: None,
                     },
                 };
                 self.push_exchange(exchange, content, &date, start, into);

@@ -3,6 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::write::Head;
+
+/// The profiles of a record whose content is that of another: by its digest (WARC 1.1 §6.7.2), and because its server
+/// says so (§6.7.3).
+const SAME_CONTENT: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+
 /// The digest of content, in base32.
 type PayloadDigest = Box<str>;
 
@@ -12,6 +19,40 @@ pub(super) struct Original {
     pub(super) id: Box<str>,
     pub(super) uri: Box<str>,
     pub(super) date: Box<str>,
+}
+
+/// What a record of type `revisit` says of the one that it refers to.
+pub(super) struct Reference<'a> {
+    profile: &'static str,
+    id: Option<&'a str>,
+    uri: &'a str,
+    date: Option<Box<str>>,
+}
+
+impl<'a> Reference<'a> {
+    /// To a response with the same content.
+    pub(super) fn same_content(original: &'a Original) -> Self {
+        let date = Some(original.date.clone());
+        Self { profile: SAME_CONTENT, id: Some(&original.id), uri: &original.uri, date }
+    }
+
+    /// To an earlier response of the same URL, as far as it is known.
+    pub(super) fn not_modified(id: Option<&'a str>, uri: &'a str, date: Option<String>) -> Self {
+        Self { profile: NOT_MODIFIED, id, uri, date: date.map(Into::into) }
+    }
+
+    /// Adds it to the head of the record, which has the head of its response alone.
+    pub(super) fn add_to(&self, head: Head) -> Head {
+        let head = head
+            .field("WARC-Profile", self.profile)
+            .maybe("WARC-Refers-To", self.id)
+            .field("WARC-Refers-To-Target-URI", self.uri)
+            .maybe("WARC-Refers-To-Date", self.date.as_deref());
+        match self.profile {
+            SAME_CONTENT => head.field("WARC-Truncated", "length"),
+            _ => head,
+        }
+    }
 }
 
 /// The content that all clones of a format have written, the latest of it: within a memory, half of which is forgotten

@@ -45,3 +45,4 @@ mod tls;
 mod tower;
 mod upload;
 mod urls;
+mod validators;

@@ -122,6 +122,7 @@ impl ClientBuilder {
             limits: Arc::new(limits),
             #[cfg(feature = "cookies")]
             cookies: self.cookies,
+            validators: self.validators,
             netrc: self.netrc,
             hsts: self.hsts,
             redirects: self.redirects,

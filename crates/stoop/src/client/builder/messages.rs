@@ -1,6 +1,9 @@
 //! What a client adds to its requests, and does with the content of responses.
 
+use http::Method;
+
 use super::ClientBuilder;
+use crate::client::validators::{FindValidators, Validators};
 use crate::header_map::from_map;
 
 impl ClientBuilder {
@@ -28,6 +31,29 @@ impl ClientBuilder {
     /// A User-Agent for requests that have none: by default none is sent.
     pub fn user_agent(self, user_agent: impl AsRef<str>) -> Self {
         self.default_header("user-agent", user_agent.as_ref())
+    }
+
+    /// Asks whether content has changed since an earlier response: `find` says what is known of a URL, for a GET or a HEAD
+    /// without a Range and without conditions of its own, and the request has If-None-Match and If-Modified-Since by it.
+    /// Where a redirect leads it is asked again, so that nothing goes to a URL that did not give it (RFC 9110 §15.4). A
+    /// response that [is unchanged](crate::Response::is_unchanged) has no content. By default nothing is known.
+    ///
+    /// ```
+    /// use stoop::{Client, Validators};
+    ///
+    /// let known = Validators { etag: Some("\"v1\"".into()), ..Validators::default() };
+    /// let client = Client::builder()
+    ///     .validators(move |_, url| (url == "https://example.com/").then(|| known.clone()))
+    ///     .build()?;
+    /// # drop(client);
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub fn validators(
+        mut self,
+        find: impl Fn(&Method, &str) -> Option<Validators> + Send + Sync + 'static,
+    ) -> Self {
+        self.validators = Some(FindValidators::new(find));
+        self
     }
 
     /// Whether content in gzip, deflate, br or zstd is decoded as it is read, and asked for: yes by default.
