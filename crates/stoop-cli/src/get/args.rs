@@ -10,6 +10,7 @@ use super::form::FormArgs;
 use super::help::HELP;
 use super::ignored_args::IgnoredArgs;
 use super::output_args::OutputArgs;
+use super::protocol_args::ProtocolArgs;
 use super::proxy_args::ProxyArgs;
 use super::values::{address, limit, rate};
 use crate::data::DataArgs;
@@ -55,6 +56,9 @@ pub(crate) struct GetArgs {
     /// Redirects to follow with -L; -1 for any number [default: 50]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) max_redirs: Option<i32>,
+
+    #[command(flatten)]
+    pub(super) protocols: ProtocolArgs,
 
     /// Send HEAD, and write the headers of the response
     #[arg(short = 'I', long)]

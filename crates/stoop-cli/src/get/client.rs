@@ -42,7 +42,10 @@ pub(super) fn client(
         .decode_content(args.compressed)
         .accept_any(!Header::removes(headers, "accept"))
         .allow_private(true)
-        .redirects(redirects(args))
+        .redirects(redirects(args).decided_by({
+            let protocols = args.protocols.clone();
+            move |attempt| protocols.redirect(attempt.to())
+        }))
         .observe(move |_, event| {
             record.note(event);
             if is_told {

@@ -9,7 +9,10 @@ Examples:
   stoop get -C - -O https://example.com/large.iso
   stoop get -s -o /dev/null -w '%{http_code} %{time_total}\\n' example.com
 
-A URL without a scheme is one of http://.
+  stoop get --proto =https --tlsv1.2 -sSfL https://example.com/install.sh
+
+A URL without a scheme is one of http://, or of --proto-default. A script that is to be run wants
+--proto =https: neither the URL nor a redirect can then lead to http.
 
 -v tells the story of the request on standard error, each step with its time since the start:
 the name, the connection, TLS, what was sent, what came. Credentials are not shown.
@@ -50,7 +53,7 @@ SSL_CERT_DIR are read.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
-  1    the URL, or a redirect's, is neither http nor https
+  1    the URL, or a redirect's, is neither http nor https, or --proto does not have it
   2    the command line is invalid, or the system gives too little to start
   3    the URL is invalid
   5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to

@@ -24,6 +24,8 @@ mod output;
 mod output_args;
 mod pace;
 mod password;
+mod protocol_args;
+mod protocols;
 mod proxy_args;
 mod record;
 mod request;
@@ -38,6 +40,7 @@ mod write_out;
 use std::fs::File;
 use std::io::{self, Write};
 
+use stoop::ErrorKind;
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::absent::instead_of;
@@ -88,6 +91,7 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 async fn run(args: &GetArgs) -> Result<(), GetFailure> {
+    args.protocols.check(args.silent)?;
     let format = args.output.write_out.as_deref().map(write_out::format).transpose();
     let format = format.map_err(|error| GetFailure::read("the format", &error))?;
     let record = Record::new();
@@ -149,6 +153,9 @@ async fn fetched(
             outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url.take());
             outcome.redirects = error.redirects();
             outcome.redirect_url = exchange::redirect_of(&error);
+            if error.kind() == ErrorKind::RedirectDenied {
+                outcome.was_denied();
+            }
             outcome.verify_result = exit::verify_result(&error);
             exchange.write_heads().and(Err(exchange.failure(error)))
         }

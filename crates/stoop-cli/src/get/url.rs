@@ -9,16 +9,23 @@ use crate::data::percent_encoded;
 /// The URL, with a scheme, and with the data in its query if it belongs there.
 ///
 /// # Errors
-/// Those of reading the data, and a scheme that is neither http nor https.
+/// Those of reading the data, and a scheme that is neither http nor https, or forbidden.
 pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
     let mut url = match scheme(&args.url) {
-        Some(scheme) if is_known(scheme) => args.url.clone(),
         Some(scheme) => {
-            let why = format!("{scheme} is neither http nor https");
-            return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
+            known(scheme)?;
+            args.url.clone()
         }
-        None => format!("http://{}", args.url.trim_start_matches('/')),
+        None => {
+            let scheme = args.protocols.default_scheme();
+            known(&scheme)?;
+            format!("{scheme}://{}", args.url.trim_start_matches('/'))
+        }
     };
+    if let Some(scheme) = scheme(&url).filter(|scheme| !args.protocols.allows(scheme)) {
+        let why = format!("--proto does not have {}", scheme.to_ascii_lowercase());
+        return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
+    }
     if args.get && !args.data.is_empty() {
         let data = content(args)?;
         let (front, fragment) = url.split_once('#').map_or((&*url, None), |(f, b)| (f, Some(b)));
@@ -39,9 +46,13 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
     Ok(url)
 }
 
-/// Whether requests of that scheme can be made.
-fn is_known(scheme: &str) -> bool {
-    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+/// Checks that requests of that scheme can be made.
+fn known(scheme: &str) -> Result<(), GetFailure> {
+    if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") {
+        return Ok(());
+    }
+    let why = format!("{scheme} is neither http nor https");
+    Err(GetFailure::new(exit::UNKNOWN_SCHEME, why))
 }
 
 /// The scheme that a URL begins with: without a slash behind its colon it is a host, or a user.
