@@ -12,6 +12,7 @@ use super::ignored_args::IgnoredArgs;
 use super::output_args::OutputArgs;
 use super::protocol_args::ProtocolArgs;
 use super::proxy_args::ProxyArgs;
+use super::redirect_args::RedirectArgs;
 use super::values::{address, limit, rate};
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
@@ -49,13 +50,8 @@ pub(crate) struct GetArgs {
     #[command(flatten)]
     pub(super) output: OutputArgs,
 
-    /// Follow redirects
-    #[arg(short = 'L', long)]
-    pub(super) location: bool,
-
-    /// Redirects to follow with -L; -1 for any number [default: 50]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(super) max_redirs: Option<i32>,
+    #[command(flatten)]
+    pub(super) redirects: RedirectArgs,
 
     #[command(flatten)]
     pub(super) protocols: ProtocolArgs,

@@ -1,10 +1,13 @@
 //! The cookies of a run: those of files, those that were typed, and those that servers set.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, ErrorKind as IoErrorKind, Read};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-use stoop::CookieJar;
+use stoop::{CookieJar, RedirectAttempt};
+use url::Url;
 
 use super::args::GetArgs;
 use super::failure::GetFailure;
@@ -34,7 +37,10 @@ pub(super) fn jar(
         if cookie.contains('=') {
             // A header of that name takes their place.
             if !Header::names(headers, "cookie") {
-                jar.add_fixed(cookie, url)?;
+                match args.redirects.location_trusted {
+                    true => jar.add_fixed(cookie, &in_the_clear(url))?,
+                    false => jar.add_fixed(cookie, url)?,
+                }
             }
             continue;
         }
@@ -45,6 +51,50 @@ pub(super) fn jar(
         }
     }
     Ok(Some(jar))
+}
+
+/// The cookies that were typed, for all hosts that redirects lead to; none without `--location-trusted`.
+pub(super) fn trusted(
+    args: &GetArgs,
+    headers: &[Header],
+    jar: Option<&CookieJar>,
+) -> Option<TrustedCookies> {
+    if !args.redirects.location_trusted || Header::names(headers, "cookie") {
+        return None;
+    }
+    let typed = args.cookie.iter().filter(|cookie| cookie.contains('=')).cloned().collect();
+    Some(TrustedCookies { jar: jar?.clone(), typed, hosts: Mutex::default() })
+}
+
+/// Cookies that go along with redirects.
+pub(super) struct TrustedCookies {
+    jar: CookieJar,
+    typed: Vec<String>,
+    /// The hosts that they are for by now.
+    hosts: Mutex<HashSet<String>>,
+}
+
+impl TrustedCookies {
+    /// Has them sent to the host of a redirect, and not twice.
+    pub(super) fn follow(&self, attempt: &RedirectAttempt<'_>) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.insert(in_the_clear(attempt.from()));
+        let to = in_the_clear(attempt.to());
+        if !hosts.contains(&to) {
+            for cookie in &self.typed {
+                // It was text that a field can have for the first host.
+                let _ = self.jar.add_fixed(cookie, &to);
+            }
+            hosts.insert(to);
+        }
+    }
+}
+
+/// The URL by which cookies are for a host over http too.
+fn in_the_clear(url: &str) -> String {
+    let parsed = Url::parse(url).ok();
+    let host = parsed.as_ref().and_then(Url::host_str);
+    host.map_or_else(|| url.to_owned(), |host| format!("http://{host}/"))
 }
 
 /// Writes those that servers have set, and those of files, to the file of `-c`.

@@ -30,14 +30,15 @@ from a file. Variables:
   speed_upload ssl_verify_result stderr stdout time_appconnect time_connect time_namelookup
   time_pretransfer time_redirect time_starttransfer time_total url url_effective urlnum
 
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and sends the
-content of other methods again, but for a 303; the ';auto' of -e is left out; a cookie file has no
-cookies for public suffixes, and cookies of -b and of 'Set-Cookie:' lines stay with the URL's
-host, those of -b with https, too; a part of -F has one file; --interface is an address; there is
-one URL, without patterns; -H without a colon is a mistake, and so is an -X that is no token; the
-407 of a proxy that forwards is an error, with code 97; content is written as it comes, with -N
-and without; -w knows no certs and its json no curl_version, and with -k its ssl_verify_result is
-1, as nothing was verified; size_upload has no framing of chunks.
+Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, unless
+--post301, --post302 or --post303 keeps it, and sends the content of other methods again, but for
+a 303; the ';auto' of -e is left out; a cookie file has no cookies for public suffixes, and
+cookies of -b and of 'Set-Cookie:' lines stay with the URL's host, those of -b with https, too,
+but for --location-trusted; a part of -F has one file; --interface is an address; there is one
+URL, without patterns; -H without a colon is a mistake, and so is an -X that is no token; the 407
+of a proxy that forwards is an error, with code 97; content is written as it comes, with -N and
+without; -w knows no certs and its json no curl_version, and with -k its ssl_verify_result is 1,
+as nothing was verified; size_upload has no framing of chunks.
 --retry sends again only what can be sent twice without harm, no standard input that was read,
 and nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the
 first request has its content. A server that ends each connection of HTTP/2 unused is asked three

@@ -28,6 +28,7 @@ mod protocol_args;
 mod protocols;
 mod proxy_args;
 mod record;
+mod redirect_args;
 mod request;
 mod retry;
 mod story;

@@ -1,6 +1,6 @@
 //! A server that answers with what it was asked, and keeps it: one thread a connection.
 //!
-//! `/status/N` answers N, `/to/URL` redirects, `/choices` answers 300, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
+//! `/status/N` answers N, `/to/URL` redirects, `/moved/N` by N to `/there`, `/choices` answers 300, `/cookie` sets one, `/gzip` compresses, `/range` serves ten digits and
 //! parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest credentials, `/short` ends too early, `/hang`
 //! never answers, `/binary` has a NUL, `/trailers` has some behind its content, `/named/…` a Content-Disposition. No tunnel leads to `refused.test`.
 
@@ -143,6 +143,10 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
         "to" => {
             status = "302 Found".to_owned();
             fields = format!("Location: {}\r\n", path.strip_prefix("/to/")?);
+        }
+        "moved" => {
+            status = format!("{} Moved", path.split('/').nth(2)?);
+            fields = "Location: /there\r\n".to_owned();
         }
         "cookie" => fields = "Set-Cookie: s=1; Path=/; HttpOnly\r\n".to_owned(),
         "gzip" => {
