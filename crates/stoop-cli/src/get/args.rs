@@ -111,6 +111,10 @@ pub(crate) struct GetArgs {
     #[arg(short = 'b', long, value_name = "COOKIES", action = ArgAction::Append)]
     pub(super) cookie: Vec<String>,
 
+    /// Leave out the cookies of the file of -b that end with the session, as a browser does at its start
+    #[arg(short, long)]
+    pub(super) junk_session_cookies: bool,
+
     /// Write all cookies to FILE at the end, in Netscape's format ('-' is standard output)
     #[arg(short = 'c', long, value_name = "FILE")]
     pub(super) cookie_jar: Option<PathBuf>,
