@@ -36,8 +36,6 @@ const ABSENT: &[(&str, &str)] = &[
     ("--negotiate", "use --basic or --digest"),
     ("--anyauth", "use --basic or --digest"),
     ("--aws-sigv4", "sign the request beforehand, and send the fields by -H"),
-    ("--junk-session-cookies", "take the lines with 0 as their time out of the file of -b"),
-    ("-j", "take the lines with 0 as their time out of the file of -b"),
     ("--request-target", "put the path into the URL"),
     ("--path-as-is", "the URL is normalised in any case"),
     ("--dns-servers", "use --resolve HOST:PORT:ADDRESS"),

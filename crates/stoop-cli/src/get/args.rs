@@ -12,7 +12,9 @@ use super::form::FormArgs;
 use super::help::HELP;
 use super::ignored_args::IgnoredArgs;
 use super::output_args::OutputArgs;
+use super::protocol_args::ProtocolArgs;
 use super::proxy_args::ProxyArgs;
+use super::redirect_args::RedirectArgs;
 use super::speed::SpeedArgs;
 use super::url_args::UrlArgs;
 use super::values::{address, limit, rate};
@@ -57,13 +59,11 @@ pub(crate) struct GetArgs {
     #[command(flatten)]
     pub(super) condition: ConditionArgs,
 
-    /// Follow redirects
-    #[arg(short = 'L', long)]
-    pub(super) location: bool,
+    #[command(flatten)]
+    pub(super) redirects: RedirectArgs,
 
-    /// Redirects to follow with -L; -1 for any number [default: 50]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(super) max_redirs: Option<i32>,
+    #[command(flatten)]
+    pub(super) protocols: ProtocolArgs,
 
     /// Send HEAD, and write the headers of the response
     #[arg(short = 'I', long)]
@@ -122,6 +122,10 @@ pub(crate) struct GetArgs {
     /// Send cookies: 'NAME=VALUE; ...', or those of a file in Netscape's format
     #[arg(short = 'b', long, value_name = "COOKIES", action = ArgAction::Append)]
     pub(super) cookie: Vec<String>,
+
+    /// Leave out the cookies of the file of -b that end with the session, as a browser does at its start
+    #[arg(short, long)]
+    pub(super) junk_session_cookies: bool,
 
     /// Write all cookies to FILE at the end, in Netscape's format ('-' is standard output)
     #[arg(short = 'c', long, value_name = "FILE")]

@@ -5,9 +5,10 @@ use std::io::{ErrorKind as IoErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Redirects, Versions};
+use stoop::{Client, ClientBuilder, ClientLimits, CookieJar, Netrc, Versions};
 
 use super::args::GetArgs;
+use super::cookies;
 use super::exit;
 use super::failure::GetFailure;
 use super::record::Record;
@@ -22,9 +23,6 @@ const CONNECT: Duration = Duration::from_secs(300);
 /// Field lines of a head; over HTTP/1 the parser's own limit comes first.
 const FIELDS_MAX: usize = 5_000;
 
-/// Redirects that are followed, as curl has it.
-const REDIRECTS_MAX: u16 = 50;
-
 /// The client for these options, whose requests are noted.
 ///
 /// # Errors
@@ -35,6 +33,7 @@ pub(super) fn client(
     (jar, netrc): (Option<&CookieJar>, &Netrc),
     record: &Record,
 ) -> Result<Client, GetFailure> {
+    let (protocols, cookies) = (args.protocols.clone(), cookies::trusted(args, headers, jar));
     let (sent, record, is_told) = (record.sent(), record.clone(), args.verbose);
     let mut builder = Client::builder()
         .limits(limits())
@@ -42,7 +41,12 @@ pub(super) fn client(
         .decode_content(args.compressed)
         .accept_any(!Header::removes(headers, "accept"))
         .allow_private(true)
-        .redirects(redirects(args))
+        .redirects(args.redirects.policy(move |attempt| {
+            if let Some(cookies) = &cookies {
+                cookies.follow(attempt);
+            }
+            protocols.redirect(attempt.to())
+        }))
         .observe(move |_, event| {
             record.note(event);
             if is_told {
@@ -112,14 +116,6 @@ fn limits() -> ClientLimits {
     limits.wire.http2.ping_timeout = Duration::MAX;
     limits.decoded_ratio_max = u32::MAX;
     limits
-}
-
-fn redirects(args: &GetArgs) -> Redirects {
-    match (args.location, args.max_redirs) {
-        (false, _) => Redirects::none(),
-        (true, None) => Redirects::follow(REDIRECTS_MAX),
-        (true, Some(max)) => Redirects::follow(u16::try_from(max).unwrap_or(u16::MAX)),
-    }
 }
 
 /// Bytes of a netrc file that are read.

@@ -1,10 +1,13 @@
 //! The cookies of a run: those of files, those that were typed, and those that servers set.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, ErrorKind as IoErrorKind, Read};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-use stoop::CookieJar;
+use stoop::{CookieJar, RedirectAttempt};
+use url::Url;
 
 use super::args::GetArgs;
 use super::failure::GetFailure;
@@ -34,17 +37,65 @@ pub(super) fn jar(
         if cookie.contains('=') {
             // A header of that name takes their place.
             if !Header::names(headers, "cookie") {
-                jar.add_fixed(cookie, url)?;
+                match args.redirects.location_trusted {
+                    true => jar.add_fixed(cookie, &in_the_clear(url))?,
+                    false => jar.add_fixed(cookie, url)?,
+                }
             }
             continue;
         }
         match fs::File::open(cookie) {
-            Ok(file) => load(&jar, file, url).map_err(|error| GetFailure::read(cookie, &error))?,
+            Ok(file) => load(&jar, file, url, args.junk_session_cookies)
+                .map_err(|error| GetFailure::read(cookie, &error))?,
             Err(error) if error.kind() == IoErrorKind::NotFound => {}
             Err(error) => return Err(GetFailure::read(cookie, &error)),
         }
     }
     Ok(Some(jar))
+}
+
+/// The cookies that were typed, for all hosts that redirects lead to; none without `--location-trusted`.
+pub(super) fn trusted(
+    args: &GetArgs,
+    headers: &[Header],
+    jar: Option<&CookieJar>,
+) -> Option<TrustedCookies> {
+    if !args.redirects.location_trusted || Header::names(headers, "cookie") {
+        return None;
+    }
+    let typed = args.cookie.iter().filter(|cookie| cookie.contains('=')).cloned().collect();
+    Some(TrustedCookies { jar: jar?.clone(), typed, hosts: Mutex::default() })
+}
+
+/// Cookies that go along with redirects.
+pub(super) struct TrustedCookies {
+    jar: CookieJar,
+    typed: Vec<String>,
+    /// The hosts that they are for by now.
+    hosts: Mutex<HashSet<String>>,
+}
+
+impl TrustedCookies {
+    /// Has them sent to the host of a redirect, and not twice.
+    pub(super) fn follow(&self, attempt: &RedirectAttempt<'_>) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.insert(in_the_clear(attempt.from()));
+        let to = in_the_clear(attempt.to());
+        if !hosts.contains(&to) {
+            for cookie in &self.typed {
+                // It was text that a field can have for the first host.
+                let _ = self.jar.add_fixed(cookie, &to);
+            }
+            hosts.insert(to);
+        }
+    }
+}
+
+/// The URL by which cookies are for a host over http too.
+fn in_the_clear(url: &str) -> String {
+    let parsed = Url::parse(url).ok();
+    let host = parsed.as_ref().and_then(Url::host_str);
+    host.map_or_else(|| url.to_owned(), |host| format!("http://{host}/"))
 }
 
 /// Writes those that servers have set, and those of files, to the file of `-c`.
@@ -54,10 +105,15 @@ pub(super) fn save(jar: &CookieJar, path: &Path) -> Result<(), GetFailure> {
     saved.map_err(|error| GetFailure::write(&error))
 }
 
-/// Adds the cookies of a file: lines in Netscape's format, and of the URL those of a server's fields.
-fn load(jar: &CookieJar, file: fs::File, url: &str) -> io::Result<()> {
+/// Adds the cookies of a file: lines in Netscape's format, and of the URL those of a server's fields. Those that end with the
+/// session can be left out.
+fn load(jar: &CookieJar, file: fs::File, url: &str, is_session_new: bool) -> io::Result<()> {
     let mut content = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut content)?;
+    if is_session_new {
+        let lines = content.split_inclusive(|byte| *byte == b'\n');
+        content = lines.filter(|line| !is_of_session(line)).flatten().copied().collect();
+    }
     jar.load_netscape(&*content)?;
     for line in content.split(|byte| *byte == b'\n') {
         let line = String::from_utf8_lossy(line);
@@ -69,4 +125,37 @@ fn load(jar: &CookieJar, file: fs::File, url: &str) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a line is that of a cookie without a time.
+fn is_of_session(line: &[u8]) -> bool {
+    let line = String::from_utf8_lossy(line).to_ascii_lowercase();
+    match line.strip_prefix("set-cookie:") {
+        Some(cookie) => !cookie.split(';').skip(1).any(|attribute| {
+            let name = attribute.split('=').next().unwrap_or_default().trim();
+            name == "expires" || name == "max-age"
+        }),
+        None => line.split('\t').nth(4).is_some_and(|time| time == "0"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_without_a_time_ends_with_the_session() {
+        for (line, expected) in [
+            ("a.test\tFALSE\t/\tFALSE\t0\tname\tvalue\n", true),
+            ("#HttpOnly_a.test\tFALSE\t/\tFALSE\t0\tname\tvalue", true),
+            ("a.test\tFALSE\t/\tFALSE\t9999999999\tname\t0\n", false),
+            ("Set-Cookie: expires=1; Path=/\r\n", true),
+            ("set-cookie: a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", false),
+            ("Set-Cookie: a=1; max-age=60\r\n", false),
+            ("# a comment\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of_session(line.as_bytes()), expected, "{line}");
+        }
+    }
 }

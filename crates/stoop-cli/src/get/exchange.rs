@@ -132,7 +132,7 @@ impl<'a> Exchange<'a> {
         if self.args.file.remote_time && status != StatusCode::NOT_MODIFIED {
             self.modified = modified.flatten();
         }
-        if self.args.location && self.args.max_redirs == Some(0) && would_follow {
+        if self.args.redirects.denies_all() && would_follow {
             // With any other number the client says so.
             let message = "there are too many redirects: more than 0";
             return Err(GetFailure::new(exit::TOO_MANY_REDIRECTS, message));

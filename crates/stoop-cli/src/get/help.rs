@@ -12,7 +12,10 @@ Examples:
   stoop get --url-query 'q=a b&c' -y 10 -Y 1000 https://example.com/search
   stoop get -s -o /dev/null -w '%{http_code} %{time_total}\\n' example.com
 
-A URL without a scheme is one of http://.
+  stoop get --proto =https --tlsv1.2 -sSfL https://example.com/install.sh
+
+A URL without a scheme is one of http://, or of --proto-default. A script that is to be run wants
+--proto =https: neither the URL nor a redirect can then lead to http.
 
 A date of -z is '6 Nov 1994 08:49:37 GMT', or the like, in any order, with the month as a word, or
 19941106; without a zone it is GMT. Content that is not newer is not written, the exit code is 0,
@@ -34,14 +37,15 @@ from a file. Variables:
   speed_upload ssl_verify_result stderr stdout time_appconnect time_connect time_namelookup
   time_pretransfer time_redirect time_starttransfer time_total url url_effective urlnum
 
-Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, and sends the
-content of other methods again, but for a 303; the ';auto' of -e is left out; a cookie file has no
-cookies for public suffixes, and cookies of -b and of 'Set-Cookie:' lines stay with the URL's
-host, those of -b with https, too; a part of -F has one file; --interface is an address; there is
-one URL, without patterns; -H without a colon is a mistake, and so is an -X that is no token; the
-407 of a proxy that forwards is an error, with code 97; content is written as it comes, with -N
-and without; -w knows no certs and its json no curl_version, and with -k its ssl_verify_result is
-1, as nothing was verified; size_upload has no framing of chunks.
+Where it differs from curl: -L turns a POST into a GET as browsers do, also with -X, unless
+--post301, --post302 or --post303 keeps it, and sends the content of other methods again, but for
+a 303; the ';auto' of -e is left out; a cookie file has no cookies for public suffixes, and
+cookies of -b and of 'Set-Cookie:' lines stay with the URL's host, those of -b with https, too,
+but for --location-trusted; a part of -F has one file; --interface is an address; there is one
+URL, without patterns; -H without a colon is a mistake, and so is an -X that is no token; the 407
+of a proxy that forwards is an error, with code 97; content is written as it comes, with -N and
+without; -w knows no certs and its json no curl_version, and with -k its ssl_verify_result is 1,
+as nothing was verified; size_upload has no framing of chunks.
 --retry sends again only what can be sent twice without harm, no standard input that was read,
 and nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the
 first request has its content. A server that ends each connection of HTTP/2 unused is asked three
@@ -62,7 +66,7 @@ SSL_CERT_DIR are read.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
-  1    the URL, or a redirect's, is neither http nor https
+  1    the URL, or a redirect's, is neither http nor https, or --proto does not have it
   2    the command line is invalid, or the system gives too little to start
   3    the URL is invalid
   5, 6, 7      the proxy's name, the name, or the address cannot be resolved or connected to

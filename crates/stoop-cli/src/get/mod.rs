@@ -30,8 +30,11 @@ mod output;
 mod output_args;
 mod pace;
 mod password;
+mod protocol_args;
+mod protocols;
 mod proxy_args;
 mod record;
+mod redirect_args;
 mod request;
 mod retry;
 mod speed;
@@ -46,6 +49,7 @@ mod write_out;
 use std::fs::File;
 use std::io::{self, Write};
 
+use stoop::ErrorKind;
 use tokio::runtime::{Builder, Runtime};
 
 pub(crate) use self::absent::instead_of;
@@ -109,6 +113,7 @@ fn warn(args: &GetArgs, text: &str) {
 }
 
 async fn run(args: &GetArgs) -> Result<(), GetFailure> {
+    args.protocols.check(args.silent)?;
     let format = args.output.write_out.as_deref().map(write_out::format).transpose();
     let format = format.map_err(|error| GetFailure::read("the format", &error))?;
     let record = Record::new();
@@ -180,6 +185,9 @@ async fn fetched(
                 outcome.final_url = error.url().map(str::to_owned).or(outcome.final_url.take());
                 outcome.redirects = error.redirects();
                 outcome.redirect_url = location::of_error(&error);
+                if error.kind() == ErrorKind::RedirectDenied {
+                    outcome.was_denied();
+                }
                 outcome.verify_result = exit::verify_result(&error);
                 exchange.write_heads().and(Err(exchange.failure(error)))
             }

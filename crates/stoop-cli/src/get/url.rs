@@ -11,7 +11,7 @@ use crate::data::{percent_encoded, urlencoded};
 /// The URL, with a scheme, and with the data in its query if it belongs there.
 ///
 /// # Errors
-/// Those of reading the data, more than one URL, and a scheme that is neither http nor https.
+/// Those of reading the data, more than one URL, and a scheme that is neither http nor https, or forbidden.
 pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
     if args.url.are_many() {
         let why = "there is one URL: 'stoop fetch' takes lists of them";
@@ -19,13 +19,20 @@ pub(super) fn url(args: &GetArgs) -> Result<String, GetFailure> {
     }
     let typed = args.url.typed();
     let mut url = match scheme(typed) {
-        Some(scheme) if is_known(scheme) => typed.to_owned(),
         Some(scheme) => {
-            let why = format!("{scheme} is neither http nor https");
-            return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
+            known(scheme)?;
+            typed.to_owned()
         }
-        None => format!("http://{}", typed.trim_start_matches('/')),
+        None => {
+            let scheme = args.protocols.default_scheme();
+            known(&scheme)?;
+            format!("{scheme}://{}", typed.trim_start_matches('/'))
+        }
     };
+    if let Some(scheme) = scheme(&url).filter(|scheme| !args.protocols.allows(scheme)) {
+        let why = format!("--proto does not have {}", scheme.to_ascii_lowercase());
+        return Err(GetFailure::new(exit::UNKNOWN_SCHEME, why));
+    }
     // curl has it so that the data takes the place of what is added to the query.
     if args.get && !args.data.is_empty() {
         url = with_query(&url, &String::from_utf8_lossy(&content(args)?));
@@ -63,9 +70,13 @@ fn with_query(url: &str, more: &str) -> String {
     [path, mark, query, and, more, fragment].concat()
 }
 
-/// Whether requests of that scheme can be made.
-fn is_known(scheme: &str) -> bool {
-    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+/// Checks that requests of that scheme can be made.
+fn known(scheme: &str) -> Result<(), GetFailure> {
+    if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") {
+        return Ok(());
+    }
+    let why = format!("{scheme} is neither http nor https");
+    Err(GetFailure::new(exit::UNKNOWN_SCHEME, why))
 }
 
 /// The scheme that a URL begins with: without a slash behind its colon it is a host, or a user.

@@ -30,6 +30,17 @@ pub(super) struct Outcome {
     pub(super) verify_result: u32,
 }
 
+impl Outcome {
+    /// Notes that a redirect may not be followed: as curl tells it, it was followed, and nothing came then.
+    pub(super) fn was_denied(&mut self) {
+        self.redirects += 1;
+        let to = std::mem::take(&mut self.redirect_url);
+        if to.starts_with("http:") || to.starts_with("https:") {
+            self.final_url = Some(to);
+        }
+    }
+}
+
 /// A format, and the parts that it writes where.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Written {

@@ -1,7 +1,7 @@
 //! A server that answers with what it was asked, and keeps it: one thread a connection.
 //!
 //! `/status/N` answers N, `/dated/N` and `/etag/N` do so with a Last-Modified or an ETag, `/undated` has no date as one, `/to/URL`
-//! redirects, `/again/URL` with the same method, `/nowhere` to no URL, `/choices` answers 300, `/cookie` sets one, `/gzip`
+//! redirects, `/again/URL` with the same method, `/moved/N` by N to `/there`, `/nowhere` to no URL, `/choices` answers 300, `/cookie` sets one, `/gzip`
 //! compresses, `/range` serves ten digits and parts of them, `/flaky` answers 503 the first time, `/digest` wants Digest
 //! credentials, `/short` ends too early, `/trickle` sends a byte at a time, `/hang` never answers, `/binary` has a NUL,
 //! `/trailers` has some behind its content, `/named/…` a Content-Disposition. No tunnel leads to `refused.test`.
@@ -176,6 +176,10 @@ fn answer(writer: &mut impl Write, request: &Seen, state: &AtomicUsize) -> Optio
         "again" => {
             status = "307 Again".to_owned();
             fields = format!("Location: {}\r\n", path.strip_prefix("/again/")?);
+        }
+        "moved" => {
+            status = format!("{} Moved", path.split('/').nth(2)?);
+            fields = "Location: /there\r\n".to_owned();
         }
         "cookie" => fields = "Set-Cookie: s=1; Path=/; HttpOnly\r\n".to_owned(),
         "gzip" => {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use http::{Method, StatusCode};
+use http::Method;
 use percent_encoding::percent_decode_str;
 use stoop_proto::{RequestHead, ResponseHead, TargetForm};
 use url::Url;
@@ -197,7 +197,7 @@ impl Outgoing {
             return Ok(false);
         };
         let Some(copy) = &self.copy else { return Ok(false) };
-        if head.status() != StatusCode::UNAUTHORIZED {
+        if head.status() != http::StatusCode::UNAUTHORIZED {
             return Ok(false);
         }
         let (method, target, content) = (sent.method(), sent.target(), copy.in_memory());
@@ -223,9 +223,8 @@ impl Outgoing {
         // An empty one leads nowhere, as browsers and curl have it.
         let location = head.fields().first("location").filter(|location| !location.is_empty());
         let Some(location) = location else { return Ok(false) };
-        let method = redirect::method(head.status(), self.method());
-        let drops_content = head.status() == StatusCode::SEE_OTHER || method != *self.method();
-        if !(drops_content || self.is_replayable()) {
+        let (method, keeps_content) = redirect::method(head.status(), self.method(), policy);
+        if keeps_content && !self.is_replayable() {
             // A stream that was sent cannot be sent again: the caller has to.
             return Ok(false);
         }
@@ -261,14 +260,14 @@ impl Outgoing {
             }
             parts.history.push(PastRedirect::new(url, head.status()));
         }
-        if drops_content {
+        if !keeps_content {
             redirect::strip_content(self.parts.head.fields_mut());
             self.copy = Some(Body::empty());
         }
         if !redirect::same_origin(self.url(), &next) {
-            redirect::strip_origin_fields(self.parts.head.fields_mut());
+            redirect::strip_origin_fields(self.parts.head.fields_mut(), policy);
             #[cfg(feature = "digest-auth")]
-            {
+            if !policy.trusts_all {
                 self.parts.digest = None;
             }
         }

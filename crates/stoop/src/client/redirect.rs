@@ -16,7 +16,8 @@ use crate::request::PastRedirect;
 ///
 /// On a change of origin (scheme, host or port) Authorization, Cookie, Proxy-Authorization and a Host of the
 /// caller's own stay behind. A 303, and a 301 or 302 to a POST, becomes a GET without content; 307 and 308 repeat the
-/// request, if its content can be sent again.
+/// request, if its content can be sent again. [`keep_post`](Self::keep_post) and
+/// [`trust_all_origins`](Self::trust_all_origins) have it otherwise.
 ///
 /// ```
 /// use stoop::{Client, RedirectAction, RedirectAttempt, Redirects};
@@ -33,6 +34,10 @@ use crate::request::PastRedirect;
 pub struct Redirects {
     pub(crate) max: u16,
     pub(crate) downgrade: bool,
+    /// A POST stays one behind 301, 302 and 303.
+    keeps_post: [bool; 3],
+    /// Credentials go along to other origins.
+    pub(crate) trusts_all: bool,
     decide: Option<Arc<DecideRedirect>>,
 }
 
@@ -93,18 +98,66 @@ pub enum RedirectAction {
 impl Redirects {
     /// Up to `max` of them; the next one is [`ErrorKind::RedirectLimit`].
     pub const fn follow(max: u16) -> Self {
-        Self { max, downgrade: true, decide: None }
+        Self { max, downgrade: true, keeps_post: [false; 3], trusts_all: false, decide: None }
     }
 
     /// None: a redirect is a response as any other.
     pub const fn none() -> Self {
-        Self { max: 0, downgrade: true, decide: None }
+        Self::follow(0)
     }
 
     /// Whether one may lead from https to http: yes by default; [`ErrorKind::RedirectDenied`] if
     /// not.
     pub const fn allow_https_to_http(mut self, allowed: bool) -> Self {
         self.downgrade = allowed;
+        self
+    }
+
+    /// Has a POST stay a POST with its content behind this status, for servers that mean that: 301, 302 or 303. No other
+    /// status changes anything. By default it becomes a GET, as with browsers.
+    ///
+    /// ```
+    /// use stoop::{Client, Redirects, StatusCode};
+    ///
+    /// let policy = Redirects::follow(5).keep_post(StatusCode::MOVED_PERMANENTLY).keep_post(StatusCode::FOUND);
+    /// let client = Client::builder().redirects(policy).build()?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub const fn keep_post(mut self, status: StatusCode) -> Self {
+        match status.as_u16() {
+            301 => self.keeps_post[0] = true,
+            302 => self.keeps_post[1] = true,
+            303 => self.keeps_post[2] = true,
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether a POST stays one behind a status.
+    fn keeps_post(&self, status: StatusCode) -> bool {
+        let at = usize::from(status.as_u16()).checked_sub(301);
+        at.and_then(|at| self.keeps_post.get(at)).is_some_and(|keeps| *keeps)
+    }
+
+    /// Whether the request's Authorization, Cookie and Proxy-Authorization, and credentials for the Digest scheme, go along to
+    /// another origin too: no by default. Only where all hosts that a redirect may lead to are trusted with them: a
+    /// server names any host that it likes, and from https to http they go in the clear. A Host of the caller's own and
+    /// the cookies of a jar stay with theirs.
+    ///
+    /// ```
+    /// use stoop::{Client, RedirectAction, RedirectAttempt, Redirects};
+    ///
+    /// // The credentials are for this host too, and for no other.
+    /// let within = |attempt: &RedirectAttempt<'_>| match attempt.to().starts_with("https://files.example.com/") {
+    ///     true => RedirectAction::Follow,
+    ///     false => RedirectAction::Stop,
+    /// };
+    /// let policy = Redirects::follow(5).trust_all_origins(true).decided_by(within);
+    /// let client = Client::builder().redirects(policy).build()?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    pub const fn trust_all_origins(mut self, trusted: bool) -> Self {
+        self.trusts_all = trusted;
         self
     }
 
@@ -129,6 +182,8 @@ impl fmt::Debug for Redirects {
         f.debug_struct("Redirects")
             .field("max", &self.max)
             .field("downgrade", &self.downgrade)
+            .field("keeps_post", &self.keeps_post)
+            .field("trusts_all", &self.trusts_all)
             .field("is_decided", &self.decide.is_some())
             .finish()
     }
@@ -146,13 +201,14 @@ pub(crate) fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// The method that the request goes on with; content goes along only if it does not change.
-pub(crate) fn method(status: StatusCode, method: &Method) -> Method {
+/// The method that the request goes on with by a policy, and whether its content goes along.
+pub(crate) fn method(status: StatusCode, method: &Method, policy: &Redirects) -> (Method, bool) {
     match (status.as_u16(), method) {
-        (303, &Method::HEAD) => Method::HEAD,
-        (303, _) => Method::GET,
-        (301 | 302, &Method::POST) => Method::GET,
-        _ => method.clone(),
+        (_, &Method::POST) if policy.keeps_post(status) => (Method::POST, true),
+        (303, &Method::HEAD) => (Method::HEAD, false),
+        (303, _) => (Method::GET, false),
+        (301 | 302, &Method::POST) => (Method::GET, false),
+        _ => (method.clone(), true),
     }
 }
 
@@ -200,8 +256,12 @@ pub(crate) fn same_origin(a: &Url, b: &Url) -> bool {
         && a.port_or_known_default() == b.port_or_known_default()
 }
 
-/// Drops what is for the first origin alone: credentials, and the host's name, which may be one of the caller's.
-pub(crate) fn strip_origin_fields(fields: &mut Fields) {
+/// Drops what is for the first origin alone: credentials, unless the policy trusts all origins with them, and the host's
+/// name, which may be one of the caller's.
+pub(crate) fn strip_origin_fields(fields: &mut Fields, policy: &Redirects) {
+    if policy.trusts_all {
+        return fields.remove("host");
+    }
     for name in
         ["authorization", "cookie", "cookie2", "host", "proxy-authorization", "www-authenticate"]
     {
@@ -227,76 +287,4 @@ pub(crate) fn strip_content(fields: &mut Fields) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
-    }
-
-    #[test]
-    fn methods_change_as_the_rfc_and_browsers_have_it() {
-        for (status, from, to) in [
-            (301, Method::POST, Method::GET),
-            (302, Method::POST, Method::GET),
-            (301, Method::PUT, Method::PUT),
-            (303, Method::PUT, Method::GET),
-            (303, Method::HEAD, Method::HEAD),
-            (307, Method::POST, Method::POST),
-            (308, Method::DELETE, Method::DELETE),
-            (302, Method::HEAD, Method::HEAD),
-        ] {
-            assert_eq!(method(StatusCode::from_u16(status).unwrap(), &from), to, "{status} {from}");
-        }
-    }
-
-    #[test]
-    fn locations_are_resolved_against_where_they_came_from() {
-        let from = url("https://a.example/b/c?d");
-        let policy = Redirects::default();
-        for (location, to) in [
-            ("/x", "https://a.example/x"),
-            ("x", "https://a.example/b/x"),
-            ("?y", "https://a.example/b/c?y"),
-            ("//b.example", "https://b.example/"),
-            ("http://b.example/#frag", "http://b.example/"),
-            ("../../..", "https://a.example/"),
-            (" /a b/ä\t", "https://a.example/a%20b/%C3%A4"),
-        ] {
-            assert_eq!(target(&from, location.as_bytes(), &policy, |_| {}).unwrap().as_str(), to);
-        }
-        let latin1 = target(&from, b"/\xe4?%C3", &policy, |_| {}).unwrap();
-        assert_eq!(latin1.as_str(), "https://a.example/%E4?%C3");
-        for bad in ["ftp://a/", "file:///etc/passwd", "javascript:1", "http://", "http://[::1"] {
-            let kind = target(&from, bad.as_bytes(), &policy, |_| {}).unwrap_err().kind();
-            assert_eq!(kind, ErrorKind::RedirectDenied, "{bad}");
-        }
-        let strict = Redirects::default().allow_https_to_http(false);
-        assert!(target(&from, b"http://a.example/", &strict, |_| {}).is_err());
-    }
-
-    #[test]
-    fn what_is_said_of_a_location_has_no_credentials_in_it() {
-        let from = url("https://a.example/");
-        let strict = Redirects::default().allow_https_to_http(false);
-        for bad in [
-            "http://me:s3cret@b.example/",
-            "ftp://me:s3cret@b.example/",
-            "//me:s3cret@b.example:99999/",
-            "http://me:s3cret/4@b.example/",
-            " \thttps://me:s3cret@[::1",
-        ] {
-            let error = target(&from, bad.as_bytes(), &strict, |_| {}).unwrap_err().to_string();
-            assert!(!error.contains("s3cret") && error.contains("***@"), "{error}");
-        }
-    }
-
-    #[test]
-    fn an_origin_is_scheme_host_and_port() {
-        let a = url("https://a.example/");
-        assert!(same_origin(&a, &url("https://a.example:443/x")));
-        for other in ["http://a.example/", "https://b.example/", "https://a.example:8443/"] {
-            assert!(!same_origin(&a, &url(other)), "{other}");
-        }
-    }
-}
+mod tests;

@@ -37,6 +37,8 @@ const EXPECTED: &[(&str, &str, i32, &str)] = &[
     ("--compressed", "/gzip", 0, "gzip"),
     ("-L, --location", "/to//there", 0, "GET /there HTTP/1.1"),
     ("--max-redirs", "/to//to//there", 47, "GET /to//there HTTP/1.1"),
+    ("--post301, --post302, --post303", "/to//there", 0, "POST /there HTTP/1.1"),
+    ("--location-trusted", "/to//there", 0, "authorization: Basic bWU6c2VjcmV0"),
     ("--retry", "/flaky", 0, "GET /flaky HTTP/1.1"),
     ("-b, --cookie", "/p", 0, "cookie: a=1"),
     ("-b FILE", "/p", 0, "cookie: from=file"),

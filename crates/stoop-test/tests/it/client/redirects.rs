@@ -193,6 +193,45 @@ async fn credentials_stay_with_their_origin() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_post_is_kept_where_the_policy_says_so() {
+    let policy = Redirects::follow(5).keep_post(StatusCode::FOUND).keep_post(StatusCode::SEE_OTHER);
+    let client = redirecting(Client::builder().redirects(policy));
+    for (method, status, expected) in [
+        (Method::POST, 301, "GET a.test/there x-kept=yes []"),
+        (Method::POST, 302, "POST a.test/there content-type=text/x x-kept=yes [content]"),
+        (Method::POST, 303, "POST a.test/there content-type=text/x x-kept=yes [content]"),
+        (Method::PUT, 303, "GET a.test/there x-kept=yes []"),
+    ] {
+        let request = Request::new(method, &format!("http://a.test/{status}?/there")).unwrap();
+        let request = request.with_body("content").with_field("content-type", "text/x").unwrap();
+        let request = request.with_field("x-kept", "yes").unwrap();
+        assert_eq!(fetch_request(&client, request).await.unwrap().1, expected, "{status}");
+    }
+    // A stream that was sent is not there any more.
+    let (sender, body) = Body::channel(2);
+    sender.send(Bytes::from("content")).await.unwrap();
+    sender.finish().await.unwrap();
+    let request = Request::post("http://a.test/303?/x", body).unwrap();
+    assert_eq!(client.send(request).await.unwrap().status().as_u16(), 303);
+}
+
+#[tokio::test(start_paused = true)]
+async fn credentials_go_along_where_all_origins_are_trusted() {
+    let policy = Redirects::follow(5).trust_all_origins(true);
+    let client = redirecting(Client::builder().redirects(policy));
+    let request = Request::get("http://a.test/302?http://b.test/302?https://c.test:81/x").unwrap();
+    let request = request.with_field("authorization", "secret").unwrap();
+    let request = request.with_field("cookie", "s=1").unwrap();
+    let request = request.with_field("host", "own.test").unwrap();
+    let (_, said) = fetch_request(&client, request).await.unwrap();
+    assert_eq!(said, "GET c.test:81/x authorization=secret cookie=s=1 []");
+    // Those of the first URL too, before those of the redirect's.
+    let url = "http://u:p@a.test/302?http://you:x@b.test/x";
+    let (_, said) = read(client.get(url).await.unwrap()).await.unwrap();
+    assert_eq!(said, "GET b.test/x authorization=Basic dTpw []");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_host_of_the_callers_own_goes_no_further_than_the_first_origin() {
     let hosts = Arc::new(Mutex::new(Vec::new()));
     let seen = hosts.clone();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use stoop::body::{Form, Part};
 use stoop::tls::TlsVersion;
 use stoop::{
-    Body, Client, ClientTls, ErrorKind, Method, Netrc, Proxies, Proxy, Redirects, Retries, Versions,
+    Body, Client, ClientTls, ErrorKind, Method, Netrc, Proxies, Proxy, Redirects, Retries,
+    StatusCode, Versions,
 };
 
 use super::{Outcome, Rows, echo, fetched, seen};
@@ -100,6 +101,10 @@ async fn policies(rows: &mut Rows) -> Outcome {
         let error = fetched(made, "/to//to//p").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RedirectLimit);
     });
+    row!(rows, [builder] "--post301, --post302, --post303" => { builder.redirects(Redirects::follow(50).keep_post(StatusCode::FOUND)) },
+        made => assert!(fetched(made, "/to//p").await?.starts_with("GET /p")));
+    row!(rows, [builder] "--location-trusted" => { builder.redirects(Redirects::follow(50).trust_all_origins(true)) },
+        made => assert!(fetched(made, "/to//p").await?.starts_with("GET /p")));
     row!(rows, [builder] "--retry" => { builder.retries(Retries::up_to(3)) },
         made => assert!(fetched(made, "/").await.is_ok()));
     row!(rows, [request] "-b, --cookie" => { request.header("cookie", "a=1") },
