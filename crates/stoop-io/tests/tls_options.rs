@@ -3,6 +3,7 @@
 
 mod tls_support;
 
+use rcgen::PublicKeyData;
 use stoop_io::{TlsErrorKind, TlsVersion, Transport};
 use tls_support::*;
 
@@ -20,7 +21,7 @@ async fn only_a_pinned_key_is_accepted_and_the_refusal_names_the_one_that_was_sh
     let other = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
     let client = ca.client().pinned_key(other).build().unwrap();
     let error = handshakes(&client, &server, "localhost").await.0.err().unwrap();
-    assert_eq!(error.kind(), TlsErrorKind::CertificateUntrusted, "{error}");
+    assert_eq!(error.kind(), TlsErrorKind::KeyNotPinned, "{error}");
     let pin = pin_of(&error);
     let client = ca.client().pinned_key(other).pinned_key(pin.as_str()).build().unwrap();
     assert!(handshakes(&client, &server, "localhost").await.0.is_ok());
@@ -36,6 +37,35 @@ async fn only_a_pinned_key_is_accepted_and_the_refusal_names_the_one_that_was_sh
     assert!(handshakes(&blind(other), &server, "elsewhere").await.0.is_err());
     let error = ca.client().pinned_key("md5/x").build().unwrap_err().to_string();
     assert!(error.contains("the pin \"md5/x\" is not sha256/"), "{error}");
+}
+
+#[tokio::test]
+async fn a_key_in_a_file_is_pinned_as_its_hash_is() {
+    let ca = Ca::new("test");
+    let identity = ca.issue(&["localhost"]);
+    let server = identity.server().build().unwrap();
+    let key = rcgen::KeyPair::from_pem(&identity.key).unwrap();
+    let other = rcgen::KeyPair::generate().unwrap();
+    let path = std::env::temp_dir().join(format!("stoop-pinned-key-{}", std::process::id()));
+    for (content, is_accepted) in [
+        (key.public_key_pem().into_bytes(), true),
+        (key.subject_public_key_info(), true),
+        (other.public_key_pem().into_bytes(), false),
+        (other.subject_public_key_info(), false),
+    ] {
+        std::fs::write(&path, content).unwrap();
+        let client = ca.client().pinned_key_file(&path).build().unwrap();
+        let shaken = handshakes(&client, &server, "localhost").await.0;
+        assert_eq!(shaken.is_ok(), is_accepted);
+        assert!(shaken.err().is_none_or(|error| error.kind() == TlsErrorKind::KeyNotPinned));
+    }
+    for (content, why) in [(ca.pem.as_str(), "no public key"), ("", "no public key")] {
+        std::fs::write(&path, content).unwrap();
+        let error = ca.client().pinned_key_file(&path).build().unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("stoop-pinned-key"), "{error}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(ca.client().pinned_key_file(&path).build().is_err());
 }
 
 #[tokio::test]

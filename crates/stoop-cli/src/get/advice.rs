@@ -8,7 +8,7 @@ use super::failure::GetFailure;
 pub(super) fn advice(failure: &GetFailure, args: &GetArgs) -> Option<&'static str> {
     Some(match (failure.code, failure.cause) {
         #[cfg(feature = "tls")]
-        (_, Cause::NoCertificateShown) if args.cert.is_none() => {
+        (_, Cause::NoCertificateShown) if args.tls.cert.is_none() => {
             "the server wants a certificate of the client's: --cert FILE shows one"
         }
         (6, _) => "--resolve HOST:PORT:ADDRESS gives the address of a name that is not known",

@@ -16,6 +16,7 @@ use super::protocol_args::ProtocolArgs;
 use super::proxy_args::ProxyArgs;
 use super::redirect_args::RedirectArgs;
 use super::speed::SpeedArgs;
+use super::tls_args::TlsArgs;
 use super::url_args::UrlArgs;
 use super::values::{address, limit, rate};
 use crate::data::DataArgs;
@@ -72,10 +73,6 @@ pub(crate) struct GetArgs {
     /// Tell the story of the request on standard error
     #[arg(short, long)]
     pub(super) verbose: bool,
-
-    /// Accept any certificate: an attacker on the network can then read and change everything
-    #[arg(short = 'k', long)]
-    pub(super) insecure: bool,
 
     /// Show neither progress nor errors
     #[arg(short, long)]
@@ -199,25 +196,8 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "SPEED", value_parser = rate)]
     pub(super) limit_rate: Option<u64>,
 
-    /// Trust the certificates in this PEM file, and no others
-    #[arg(long, value_name = "FILE")]
-    pub(super) cacert: Option<PathBuf>,
-
-    /// Show the certificate in this PEM file to the server
-    #[arg(short = 'E', long, value_name = "FILE")]
-    pub(super) cert: Option<PathBuf>,
-
-    /// The key of --cert, if it is not in the same file
-    #[arg(long, value_name = "FILE", requires = "cert")]
-    pub(super) key: Option<PathBuf>,
-
-    /// Speak TLS 1.2 or later, which is the default
-    #[arg(long = "tlsv1.2")]
-    pub(super) tls12: bool,
-
-    /// Speak TLS 1.3 or later
-    #[arg(long = "tlsv1.3")]
-    pub(super) tls13: bool,
+    #[command(flatten)]
+    pub(super) tls: TlsArgs,
 
     /// Speak HTTP/1.1 only
     #[arg(long = "http1.1", overrides_with_all = ["http2", "http2_prior_knowledge"])]

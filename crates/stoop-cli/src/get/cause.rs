@@ -25,6 +25,9 @@ pub(super) enum Cause {
     /// The server ended TLS because it was shown no certificate.
     #[cfg(feature = "tls")]
     NoCertificateShown,
+    /// The server's key is none of those of `--pinnedpubkey`.
+    #[cfg(feature = "tls")]
+    NotPinned,
     /// What came is not TLS, or the server closed before it came to that.
     #[cfg(feature = "tls")]
     NotTls,
@@ -49,6 +52,7 @@ impl Cause {
             TlsErrorKind::Alert(alert) if alert.0 == CERTIFICATE_REQUIRED => {
                 Self::NoCertificateShown
             }
+            TlsErrorKind::KeyNotPinned => Self::NotPinned,
             TlsErrorKind::NotTls | TlsErrorKind::Closed => Self::NotTls,
             _ => Self::Other,
         }

@@ -15,6 +15,8 @@ use super::record::Record;
 use super::request::user_agent;
 use super::retry;
 use super::story;
+#[cfg(feature = "tls")]
+use super::tls;
 use crate::request_options::{Family, Header, ResolveRule, split_host};
 
 /// How long connecting may take, as curl has it.
@@ -91,10 +93,10 @@ pub(super) fn client(
     }
     #[cfg(feature = "tls")]
     {
-        builder = builder.tls(tls(args)?);
+        builder = builder.tls(tls::tls(args)?);
     }
     #[cfg(not(feature = "tls"))]
-    if args.cacert.is_some() || args.cert.is_some() || args.insecure {
+    if args.tls.is_given() {
         return Err(usage("this stoop was built without TLS".to_owned()));
     }
     builder.build().map_err(|error| usage(error.to_string()))
@@ -151,27 +153,6 @@ fn connect_to(builder: ClientBuilder, rule: &str) -> Option<ClientBuilder> {
     let (host, rest) = split_host(rule)?;
     let (port, to) = rest.split_once(':')?;
     builder.connect_to(&format!("{host}:{port}"), to).ok()
-}
-
-#[cfg(feature = "tls")]
-fn tls(args: &GetArgs) -> Result<stoop::ClientTls, GetFailure> {
-    let mut tls = stoop::ClientTls::builder();
-    if args.insecure {
-        tls = tls.dangerous_accept_any_certificate();
-    }
-    if args.tls13 {
-        tls = tls.min_version(stoop::tls::TlsVersion::V1_3);
-    }
-    if let Some(cas) = &args.cacert {
-        tls = tls.platform_cas(false).ca_file(cas);
-    }
-    if let Some(chain) = &args.cert {
-        tls = tls.certificate_files(chain, args.key.as_ref().unwrap_or(chain));
-    }
-    tls.build().map_err(|error| {
-        let code = if args.cert.is_some() { exit::CERTIFICATE } else { exit::CA_FILE };
-        GetFailure::new(code, error.to_string())
-    })
 }
 
 #[cfg(test)]

@@ -17,7 +17,11 @@ pub(super) const BAD_HEADER: u8 = 43;
 pub(super) const TOO_MANY_REDIRECTS: u8 = 47;
 pub(super) const NO_TUNNEL: u8 = 56;
 #[cfg(feature = "tls")]
+pub(super) const NO_TLS: u8 = 35;
+#[cfg(feature = "tls")]
 pub(super) const CERTIFICATE: u8 = 58;
+#[cfg(feature = "tls")]
+pub(super) const NOT_PINNED: u8 = 90;
 #[cfg(feature = "tls")]
 pub(super) const CA_FILE: u8 = 77;
 

@@ -40,6 +40,11 @@ impl GetFailure {
 impl From<Error> for GetFailure {
     fn from(error: Error) -> Self {
         let cause = Cause::of(&error);
-        Self { cause, ..Self::new(exit::code(&error), error.to_string()) }
+        let code = match cause {
+            #[cfg(feature = "tls")]
+            Cause::NotPinned => exit::NOT_PINNED,
+            _ => exit::code(&error),
+        };
+        Self { cause, ..Self::new(code, error.to_string()) }
     }
 }

@@ -62,7 +62,8 @@ for '/../', and an IPv6 address has no zone (%25eth0).
 Content coded by zstd with a window above 8 MiB is refused (RFC 9659).
 TLS needs key agreement by (EC)DHE, not by RSA or X448, certificates of X.509 v3 with
 subjectAltName, and a close_notify where the length of content is not known. SSL_CERT_FILE and
-SSL_CERT_DIR are read.
+SSL_CERT_DIR are read, CURL_CA_BUNDLE is what --cacert is by default, and SSLKEYLOGFILE names a file
+that gets the secrets of each session, with which all who can read it can decrypt a recording.
 
 Exit codes, as curl has them:
   0    the response came, whatever its status
@@ -83,4 +84,5 @@ Exit codes, as curl has them:
   58, 77, 60   certificates that were named, or the server's
   61, 63       the content cannot be decoded, or is larger than --max-filesize
   65   content would have to be sent again that can be read only once
+  90   the server's key is not one of --pinnedpubkey, or that is none
   97   the proxy refused";

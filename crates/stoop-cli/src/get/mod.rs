@@ -40,6 +40,9 @@ mod retry;
 mod speed;
 mod story;
 mod stream;
+#[cfg(feature = "tls")]
+mod tls;
+mod tls_args;
 mod upload;
 mod url;
 mod url_args;
@@ -206,7 +209,7 @@ async fn fetched(
     });
     let mut ended = exchange.end(ended);
     outcome.file = exchange.file();
-    if args.insecure && exchange.record().notes().secured.is_some() {
+    if args.tls.insecure && exchange.record().notes().secured.is_some() {
         outcome.verify_result = exit::UNVERIFIED;
     }
     if let (Some(path), Some(jar)) = (&args.cookie_jar, &jar) {

@@ -17,7 +17,10 @@ pub(crate) fn stoop(line: &str) -> Command {
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy", "REQUEST_METHOD"] {
         command.env_remove(name).env_remove(name.to_ascii_uppercase());
     }
-    command.env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+    for name in ["NO_COLOR", "CURL_CA_BUNDLE", "SSLKEYLOGFILE"] {
+        command.env_remove(name);
+    }
+    command.env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

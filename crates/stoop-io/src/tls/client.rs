@@ -14,7 +14,7 @@ use super::key_log::KeyLogFile;
 use super::limits::{ALPN_DEFAULT, HANDSHAKE_BYTES_MAX, SESSIONS_MAX};
 use super::machine::Machine;
 use super::pem::Pem;
-use super::pin::{PinnedVerifier, read_pin};
+use super::pin::{PinSource, PinnedVerifier};
 use super::provider::provider;
 use super::stream::{Tls, TlsVersion};
 use super::trust::{CaVerifier, NoVerification, Roots, Verifier, platform_verifier};
@@ -136,7 +136,7 @@ pub struct ClientTlsBuilder {
     sends_name: bool,
     versions: (TlsVersion, TlsVersion),
     key_log: Option<PathBuf>,
-    pins: Vec<Box<str>>,
+    pins: Vec<PinSource>,
 }
 
 impl Default for ClientTlsBuilder {
@@ -206,7 +206,14 @@ impl ClientTlsBuilder {
     /// # }
     /// ```
     pub fn pinned_key(mut self, pin: impl Into<Box<str>>) -> Self {
-        self.pins.push(pin.into());
+        self.pins.push(PinSource::Hash(pin.into()));
+        self
+    }
+
+    /// Pins the public key in this file, in PEM or DER, as [`pinned_key`](Self::pinned_key) does its hash: `openssl x509 -in
+    /// cert.pem -pubkey -noout` writes one. The file is read by [`build`](Self::build).
+    pub fn pinned_key_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.pins.push(PinSource::File(path.into()));
         self
     }
 
@@ -301,7 +308,7 @@ impl ClientTlsBuilder {
             })?),
         };
         if !self.pins.is_empty() {
-            let pins = self.pins.iter().map(|pin| read_pin(pin)).collect::<Result<_, _>>()?;
+            let pins = self.pins.iter().map(PinSource::read).collect::<Result<_, _>>()?;
             verifier = Arc::new(PinnedVerifier::new(verifier, pins));
         }
         let builder = builder.with_custom_certificate_verifier(verifier);

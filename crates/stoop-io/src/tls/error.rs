@@ -22,8 +22,10 @@ pub enum TlsErrorKind {
     CertificateExpired,
     /// The peer's certificate is for other names than the one asked for.
     CertificateName,
-    /// The peer's certificate was not issued by a trusted CA, or its key is none of those that were pinned.
+    /// The peer's certificate was not issued by a trusted CA.
     CertificateUntrusted,
+    /// The peer's key is none of those that were pinned.
+    KeyNotPinned,
     /// The peer's certificate is malformed, revoked, wrongly signed, or meant for something else.
     CertificateInvalid,
     /// The peer should have shown a certificate and did not.
@@ -160,7 +162,7 @@ impl TlsError {
                 ),
             ),
             Cert::Other(other) if other.0.downcast_ref::<NotPinned>().is_some() => {
-                (Kind::CertificateUntrusted, format!("{peer} is not trusted: {}", other.0))
+                (Kind::KeyNotPinned, format!("{peer} is not trusted: {}", other.0))
             }
             own if is_ca_used_as_end_entity(own) => (
                 Kind::CertificateInvalid,
@@ -199,6 +201,7 @@ impl From<TlsError> for io::Error {
             | TlsErrorKind::CertificateUntrusted
             | TlsErrorKind::CertificateInvalid
             | TlsErrorKind::CertificateMissing
+            | TlsErrorKind::KeyNotPinned
             | TlsErrorKind::Alert(_) => io::ErrorKind::InvalidData,
         };
         Self::new(kind, error)

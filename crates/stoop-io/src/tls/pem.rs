@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rustls_pki_types::pem::{Error as PemError, PemObject};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer};
 
 use super::config_error::TlsConfigError;
 use super::limits::PEM_FILE_BYTES_MAX;
@@ -66,6 +66,21 @@ impl Pem {
             ),
             error => self.broken(error),
         })
+    }
+
+    /// The public key in the file, as the SubjectPublicKeyInfo of its certificates: in PEM, or in DER (RFC 5280 §4.1).
+    pub(super) fn public_key(&self) -> Result<Vec<u8>, TlsConfigError> {
+        /// The first byte of a SEQUENCE in DER.
+        const SEQUENCE: u8 = 0x30;
+        let bytes = self.read()?;
+        match SubjectPublicKeyInfoDer::from_pem_slice(&bytes) {
+            Ok(key) => Ok(key.to_vec()),
+            Err(PemError::NoItemsFound) if bytes.first() == Some(&SEQUENCE) => Ok(bytes),
+            Err(PemError::NoItemsFound) => {
+                Err(self.problem("no public key in it (-----BEGIN PUBLIC KEY-----)"))
+            }
+            Err(error) => Err(self.broken(error)),
+        }
     }
 
     fn broken(&self, error: PemError) -> TlsConfigError {

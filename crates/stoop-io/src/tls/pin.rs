@@ -1,6 +1,7 @@
 //! Servers that are known by their keys: RFC 7469 §2.4, without its header field.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -11,6 +12,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, Signatu
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::config_error::TlsConfigError;
+use super::pem::Pem;
 use super::provider::provider;
 use super::trust::Verifier;
 
@@ -18,13 +20,39 @@ use super::trust::Verifier;
 pub(super) type Pin = [u8; 32];
 
 /// Reads a pin: `sha256/BASE64`, or `sha256//BASE64`.
-pub(super) fn read_pin(text: &str) -> Result<Pin, TlsConfigError> {
+fn read_pin(text: &str) -> Result<Pin, TlsConfigError> {
     let coded = text.strip_prefix("sha256/").map(|rest| rest.strip_prefix('/').unwrap_or(rest));
     let hash = coded.and_then(|coded| BASE64_STANDARD.decode(coded).ok());
     hash.and_then(|hash| hash.try_into().ok()).ok_or_else(|| {
         TlsConfigError::new(None, format!("the pin {text:?} is not sha256/ and 32 bytes in base64"))
     })
 }
+
+/// Where a pin comes from. Read when the configuration is built.
+#[derive(Clone, Debug)]
+pub(super) enum PinSource {
+    /// A hash, as it is typed.
+    Hash(Box<str>),
+    /// A file with a public key.
+    File(PathBuf),
+}
+
+impl PinSource {
+    pub(super) fn read(&self) -> Result<Pin, TlsConfigError> {
+        match self {
+            Self::Hash(text) => read_pin(text),
+            Self::File(path) => {
+                let key = Pem::File(path.clone()).public_key()?;
+                let hash = sha256().map(|sha256| sha256.hash(&key));
+                let pin = hash.and_then(|hash| hash.as_ref().try_into().ok());
+                pin.ok_or_else(|| TlsConfigError::new(Some(path), NO_SHA256))
+            }
+        }
+    }
+}
+
+/// What is wrong with a provider that has no hash for pins.
+const NO_SHA256: &str = "no cipher suite with SHA-256";
 
 /// Accepts what another verifier does, if the server's key is one of those that were pinned.
 #[derive(Debug)]
@@ -70,7 +98,7 @@ impl ServerCertVerifier for PinnedVerifier {
         let verified = self.inner.verify_server_cert(end_entity, intermediates, name, ocsp, now)?;
         let key = ParsedCertificate::try_from(end_entity)?.subject_public_key_info();
         let Some(sha256) = sha256() else {
-            return Err(Error::General("no cipher suite with SHA-256".to_owned()));
+            return Err(Error::General(NO_SHA256.to_owned()));
         };
         let hash = sha256.hash(&key);
         if self.pins.iter().any(|pin| pin == hash.as_ref()) {

@@ -10,6 +10,7 @@ mod odd;
 mod pipes;
 mod retry;
 mod scripted;
+mod tls;
 mod told;
 mod uploads;
 mod waits;

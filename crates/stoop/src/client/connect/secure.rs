@@ -52,9 +52,9 @@ fn tls_error(error: TlsError) -> Error {
     let kind = match error.kind() {
         TlsErrorKind::CertificateExpired => ErrorKind::TlsCertExpired,
         TlsErrorKind::CertificateName => ErrorKind::TlsCertName,
-        TlsErrorKind::CertificateUntrusted | TlsErrorKind::CertificateInvalid => {
-            ErrorKind::TlsCertUntrusted
-        }
+        TlsErrorKind::CertificateUntrusted
+        | TlsErrorKind::CertificateInvalid
+        | TlsErrorKind::KeyNotPinned => ErrorKind::TlsCertUntrusted,
         TlsErrorKind::InvalidName => ErrorKind::InvalidUrl,
         TlsErrorKind::Io(io::ErrorKind::ConnectionReset) => ErrorKind::Reset,
         TlsErrorKind::Closed | TlsErrorKind::Io(_) => ErrorKind::ClosedEarly,
