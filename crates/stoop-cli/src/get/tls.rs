@@ -10,6 +10,7 @@ use stoop::tls::{ClientTlsBuilder, TlsVersion};
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
+use crate::stderr;
 
 /// What pins of hashes begin with.
 const HASH: &str = "sha256//";
@@ -35,9 +36,10 @@ pub(super) fn tls(args: &GetArgs) -> Result<ClientTls, GetFailure> {
     if let Some(path) = variable("SSLKEYLOGFILE") {
         match OpenOptions::new().append(true).create(true).open(&path) {
             Ok(_) => tls = tls.key_log(path),
-            Err(error) => {
-                super::warn(args, &format!("SSLKEYLOGFILE: {}: {error}", path.display()));
+            Err(error) if !args.silent => {
+                stderr::message(format_args!("SSLKEYLOGFILE: {}: {error}", path.display()));
             }
+            Err(_) => {}
         }
     }
     let with_pins = match &options.pinnedpubkey {
