@@ -1,12 +1,14 @@
-//! Where connections of a client leave this machine.
+//! Where connections of a client leave this machine, and how their sockets are set.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 
 /// The local address, and the network interface, that connections leave from. By default the kernel chooses
-/// both, by the address that is connected to.
+/// both, by the address that is connected to, and no idle connection is probed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalEnd {
     /// For connections to IPv4 addresses.
@@ -16,6 +18,9 @@ pub struct LocalEnd {
     /// The name of the interface, such as `eth0`: on Linux and Android alone. Elsewhere to name one is an
     /// error of each connection.
     pub interface: Option<Box<str>>,
+    /// Has the kernel probe a connection on which nothing came for so long, and then as often again: `SO_KEEPALIVE`,
+    /// in whole seconds (RFC 9293 §3.8.4).
+    pub keepalive: Option<Duration>,
 }
 
 impl LocalEnd {
@@ -36,6 +41,9 @@ impl LocalEnd {
         if let Some(interface) = &self.interface {
             bind_interface(&socket, interface)?;
         }
+        if let Some(time) = self.keepalive {
+            SockRef::from(&socket).set_tcp_keepalive(&probes(time))?;
+        }
         let local = match address {
             SocketAddr::V4(_) => self.ipv4.map(IpAddr::V4),
             SocketAddr::V6(_) => self.ipv6.map(IpAddr::V6),
@@ -46,6 +54,17 @@ impl LocalEnd {
         }
         socket.connect(address).await
     }
+}
+
+/// The times of probes: systems take no less than a second, and Linux no more than this (`MAX_TCP_KEEPIDLE`).
+fn probes(time: Duration) -> TcpKeepalive {
+    const MAX: Duration = Duration::from_secs(32_767);
+    let time = time.clamp(Duration::from_secs(1), MAX);
+    let probes = TcpKeepalive::new().with_time(time);
+    // OpenBSD has one interval for all sockets.
+    #[cfg(not(target_os = "openbsd"))]
+    let probes = probes.with_interval(time);
+    probes
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -113,6 +132,27 @@ mod tests {
             (peer.ip(), peer),
             (Ipv4Addr::new(127, 0, 7, 9).into(), stream.local_addr().unwrap())
         );
+    }
+
+    #[tokio::test]
+    async fn an_idle_connection_is_probed_if_that_is_asked_for() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        for (typed, seconds) in [
+            (None, None),
+            (Some(30_000), Some(30)),
+            (Some(1), Some(1)),
+            (Some(u64::MAX), Some(32_767)),
+        ] {
+            let keepalive = typed.map(Duration::from_millis);
+            let local = LocalEnd { keepalive, ..LocalEnd::default() };
+            let stream = local.connect(address).await.unwrap();
+            let socket = SockRef::from(&stream);
+            assert_eq!(socket.keepalive().unwrap(), seconds.is_some());
+            let Some(seconds) = seconds.map(Duration::from_secs) else { continue };
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), seconds);
+            assert_eq!(socket.tcp_keepalive_interval().unwrap(), seconds);
+        }
     }
 
     /// One process may connect from one address to as many others as there are ports for each.

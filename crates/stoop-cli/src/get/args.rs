@@ -172,6 +172,14 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) interface: Option<IpAddr>,
 
+    /// Have the system probe a connection on which nothing came for so long; 0 is the default [default: 60]
+    #[arg(long, value_name = "SECONDS", overrides_with = "no_keepalive")]
+    pub(super) keepalive_time: Option<u32>,
+
+    /// Have the system probe no connection
+    #[arg(long, overrides_with = "keepalive_time")]
+    pub(super) no_keepalive: bool,
+
     /// Connect to IPv4 addresses only
     #[arg(short = '4', long, overrides_with = "ipv6")]
     pub(super) ipv4: bool,

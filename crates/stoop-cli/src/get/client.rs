@@ -22,6 +22,12 @@ use crate::request_options::{Family, Header, ResolveRule, split_host};
 /// How long connecting may take, as curl has it.
 const CONNECT: Duration = Duration::from_secs(300);
 
+/// How long nothing may come on a connection before the system probes it, as curl has it.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+
+/// How often a request is sent again that a server of HTTP/2 has refused unprocessed (RFC 9113 §8.7).
+const REFUSALS_MAX: u32 = 4;
+
 /// Field lines of a head; over HTTP/1 the parser's own limit comes first.
 const FIELDS_MAX: usize = 5_000;
 
@@ -73,6 +79,11 @@ pub(super) fn client(
     if let Some(address) = args.interface {
         builder = builder.local_address(address);
     }
+    if !args.no_keepalive {
+        let time = args.keepalive_time.filter(|seconds| *seconds > 0);
+        let time = time.map_or(KEEPALIVE, |seconds| Duration::from_secs(seconds.into()));
+        builder = builder.tcp_keepalive(time);
+    }
     if let Some(path) = &args.unix_socket {
         builder = builder.unix_socket(path);
     }
@@ -117,6 +128,7 @@ fn limits() -> ClientLimits {
     limits.wire.http2.settings_timeout = Duration::MAX;
     limits.wire.http2.ping_timeout = Duration::MAX;
     limits.decoded_ratio_max = u32::MAX;
+    limits.refusals_max = REFUSALS_MAX;
     limits
 }
 

@@ -48,11 +48,11 @@ without; -w knows no certs and its json no curl_version, and with -k its ssl_ver
 as nothing was verified; size_upload has no framing of chunks.
 --retry sends again only what can be sent twice without harm, no standard input that was read,
 and nothing once content has come; a Retry-After above 600 s is not waited for. With --digest the
-first request has its content. A server that ends each connection of HTTP/2 unused is asked three
-times, and then the code is 92. -C fails with 33 where the file is longer than the server's, and
-with 18 where none of -T is left to send. A proxy that closes at CONNECT is code 7, and a file of
--d that cannot be read 26. What the RFCs forbid in a response is refused, and over HTTP/1 more
-than 512 header lines are.
+first request has its content. A server that refuses each stream of HTTP/2 is asked five times, one
+that ends each connection unused three times, and then the code is 92. -C fails with 33 where the
+file is longer than the server's, and with 18 where none of -T is left to send. A proxy that closes
+at CONNECT is code 7, and a file of -d that cannot be read 26. What the RFCs forbid in a response is
+refused, and over HTTP/1 more than 512 header lines are.
 --etag-save writes the ETag of the last response, once its content has come as a whole; before
 that, after an error, and at a 304 without an ETag the file keeps what is in it. %{stderr} goes to
 the file of --stderr. What is slower than -Y is not tried again. --remove-on-error leaves alone

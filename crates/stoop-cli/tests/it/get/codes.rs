@@ -29,6 +29,14 @@ fn a_stream_of_http2_that_fails_has_a_code_of_its_own() {
 }
 
 #[test]
+fn a_server_that_refuses_each_stream_is_asked_five_times() {
+    let refused = b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x07";
+    let server = Scripted::start(&[&[SETTINGS, refused].concat()]);
+    let did = get(&format!("--http2-prior-knowledge http://{}/", server.address));
+    assert_eq!((did.code, server.take().len()), (Some(92), 5), "{}", did.stderr);
+}
+
+#[test]
 fn a_reset_within_the_content_is_no_end_of_it() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ClientTls;
@@ -118,6 +119,15 @@ impl ClientBuilder {
     /// connection fails.
     pub fn interface(mut self, name: impl Into<Box<str>>) -> Self {
         self.names.local.interface = Some(name.into());
+        self
+    }
+
+    /// Has the kernel probe a TCP connection on which nothing came for so long, and then as often again, so that a server
+    /// that is gone is noticed and devices on the way do not forget the connection: `SO_KEEPALIVE`, in whole seconds. By
+    /// default it does not: time limits notice it sooner, and idle connections are kept no longer than
+    /// [`PoolLimits::idle`](crate::PoolLimits::idle).
+    pub fn tcp_keepalive(mut self, time: Duration) -> Self {
+        self.names.local.keepalive = Some(time);
         self
     }
 

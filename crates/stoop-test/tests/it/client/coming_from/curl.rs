@@ -166,6 +166,8 @@ async fn connections(rows: &mut Rows) -> Outcome {
     });
     row!(rows, [builder, ip] "--interface" => { builder.local_address(ip) },
         made => assert!(seen(made.build()?.get(rows.server_url().await)).await.is_ok()));
+    row!(rows, [builder, limit] "--keepalive-time" => { builder.tcp_keepalive(limit) },
+        made => assert!(seen(made.build()?.get(rows.server_url().await)).await.is_ok()));
     Ok(())
 }
 

@@ -51,6 +51,8 @@ async fn limits(rows: &mut Rows) -> Outcome {
         made => assert!(seen(made.build()?.get(rows.server_url().await)).await.is_ok()));
     row!(rows, [builder] "HttpConnector::set_interface(\"eth0\")" => { builder.interface("eth0") },
         made => assert!(fetched(made, "/").await.is_ok()));
+    row!(rows, [builder, limit] "HttpConnector::set_keepalive(Some(limit))" => { builder.tcp_keepalive(limit) },
+        made => assert!(seen(made.build()?.get(rows.server_url().await)).await.is_ok()));
     row!(rows, [builder, ip] "HttpConnector::new_with_resolver(resolver)" => {
         builder.custom_resolver(move |_host: String| async move { Ok::<_, stoop::BoxError>(ip.into()) })
     }, made => {

@@ -240,6 +240,8 @@ async fn names(rows: &mut Rows) -> Outcome {
         made => assert!(seen(made.build()?.get(rows.server_url().await)).await.is_ok()));
     row!(rows, [builder] "ClientBuilder::interface(\"eth0\")" => { builder.interface("eth0") },
         made => assert!(fetched(made, "/").await.is_ok()));
+    row!(rows, [builder, limit] "ClientBuilder::tcp_keepalive(limit)" => { builder.tcp_keepalive(limit) },
+        made => assert!(seen(made.build()?.get(rows.server_url().await)).await.is_ok()));
     row!(rows, [builder, socket] "ClientBuilder::unix_socket(path)" => { builder.unix_socket(socket) },
     made => {
         let endpoint = format!("unix:{}", rows.socket().await.display());
