@@ -1,5 +1,6 @@
 //! Options of requests that `get` and `fetch` share: headers, addresses of hosts, the family of addresses.
 
+use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +12,7 @@ use crate::data::read_file;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
     /// `Name: value`, or `Name;`, which has an empty one.
-    Sent(String, String),
+    Sent(String, Vec<u8>),
     /// `Name:`, which says that none of that name is sent.
     Removed(String),
 }
@@ -21,17 +22,18 @@ impl Header {
     ///
     /// # Errors
     /// Those of files, and what is no header.
-    pub(crate) fn read_all(options: &[String]) -> io::Result<Vec<Self>> {
+    pub(crate) fn read_all(options: &[OsString]) -> io::Result<Vec<Self>> {
         let mut all = Vec::new();
         // What is empty, as a variable of the shell may be, says nothing.
         for option in options.iter().filter(|option| !option.is_empty()) {
-            match option.strip_prefix('@') {
+            let option = option.as_encoded_bytes();
+            match option.strip_prefix(b"@") {
                 Some(path) => {
-                    let content = read_file(path)?;
-                    let text = String::from_utf8_lossy(&content);
-                    let lines = text.lines().filter(|line| !line.is_empty());
-                    for line in lines {
-                        all.push(Self::read(line)?);
+                    let content = read_file(&String::from_utf8_lossy(path))?;
+                    for line in content.split(|byte| *byte == b'\n') {
+                        if !line.trim_ascii().is_empty() {
+                            all.push(Self::read(line)?);
+                        }
                     }
                 }
                 None => all.push(Self::read(option)?),
@@ -40,20 +42,20 @@ impl Header {
         Ok(all)
     }
 
-    fn read(line: &str) -> io::Result<Self> {
-        match line.split_once(':') {
-            Some((name, value)) if value.trim().is_empty() => {
-                Ok(Self::Removed(name.trim().to_owned()))
-            }
-            Some((name, value)) => Ok(Self::Sent(name.trim().to_owned(), value.trim().to_owned())),
-            None => match line.strip_suffix(';') {
-                Some(name) => Ok(Self::Sent(name.trim().to_owned(), String::new())),
-                None => Err(io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    format!("-H {line:?} is not 'Name: value'"),
-                )),
-            },
+    fn read(line: &[u8]) -> io::Result<Self> {
+        let name = |name: &[u8]| String::from_utf8_lossy(name.trim_ascii()).into_owned();
+        if let Some(colon) = line.iter().position(|byte| *byte == b':') {
+            return Ok(match line[colon + 1..].trim_ascii() {
+                [] => Self::Removed(name(&line[..colon])),
+                value => Self::Sent(name(&line[..colon]), value.to_vec()),
+            });
         }
+        let is_empty = line.trim_ascii_end().strip_suffix(b";");
+        is_empty.map(|bare| Self::Sent(name(bare), Vec::new())).ok_or_else(|| {
+            let line = String::from_utf8_lossy(line);
+            let why = format!("-H {line:?} is not 'Name: value'");
+            io::Error::new(io::ErrorKind::InvalidInput, why)
+        })
     }
 
     /// Whether one of them says that none of that name is sent.
@@ -163,12 +165,14 @@ mod tests {
 
     #[test]
     fn a_header_has_a_value_or_none_or_is_removed() {
-        let read = |line: &str| Header::read(line).ok();
-        let sent = |name: &str, value: &str| Some(Header::Sent(name.to_owned(), value.to_owned()));
+        let read = |line: &str| Header::read(line.as_bytes()).ok();
+        let sent = |name: &str, value: &str| Some(Header::Sent(name.to_owned(), value.into()));
         assert_eq!(read("X-A: b: c "), sent("X-A", "b: c"));
         assert_eq!(read("X-A;"), sent("X-A", ""));
         assert_eq!(read("X-A:"), Some(Header::Removed("X-A".to_owned())));
         assert_eq!(read("X-A"), None);
+        let latin1 = Header::read(b"X-A: caf\xe9").ok();
+        assert_eq!(latin1, Some(Header::Sent("X-A".to_owned(), b"caf\xe9".to_vec())));
         let all = [Header::Removed("Accept".to_owned())];
         assert!(Header::removes(&all, "accept") && Header::names(&all, "ACCEPT"));
         assert!(!Header::names(&all, "accept-encoding"));

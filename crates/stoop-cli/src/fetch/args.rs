@@ -1,6 +1,7 @@
 //! The options of `stoop fetch` as they are typed. Each value is checked here; the [plan](super::plan)
 //! derives the settings from them.
 
+use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -234,7 +235,7 @@ pub(crate) struct FetchArgs {
 
     /// Add a header, 'Name: value'; 'Name;' sends it empty; @FILE has one a line
     #[arg(short = 'H', long, value_name = "HEADER", action = ArgAction::Append)]
-    pub(super) header: Vec<String>,
+    pub(super) header: Vec<OsString>,
 
     #[command(flatten)]
     pub(super) data: DataArgs,

@@ -1,5 +1,6 @@
 //! The options of `stoop fetch` on the content of responses: what is received of it, kept and told.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -91,9 +92,9 @@ impl ContentArgs {
     pub(super) fn request<'a>(
         &self,
         typed: Option<&'a str>,
-        mut headers: Vec<String>,
-    ) -> (Option<&'a str>, Vec<String>) {
-        headers.extend(self.range.as_ref().map(|range| format!("Range: bytes={range}")));
+        mut headers: Vec<OsString>,
+    ) -> (Option<&'a str>, Vec<OsString>) {
+        headers.extend(self.range.as_ref().map(|range| format!("Range: bytes={range}").into()));
         (typed.or(self.head.then_some("HEAD")), headers)
     }
 

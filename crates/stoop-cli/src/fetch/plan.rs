@@ -195,6 +195,7 @@ impl FetchPlan {
         let template = Template::new(method, &headers, &args.data);
         let template = template.map_err(|error| CommandFailure::Usage(error.to_string()))?;
         let given_agent = template.as_ref().and_then(|template| template.value("user-agent"));
+        let given_agent = given_agent.and_then(|agent| str::from_utf8(agent).ok());
         let politeness =
             args.politeness.politeness(given_concurrency, given_agent.unwrap_or(&user_agent))?;
         let variable = |name: &str| environment.variable(name).filter(|_| !args.no_env);

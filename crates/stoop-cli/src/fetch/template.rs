@@ -1,5 +1,6 @@
 //! What all requests of a run have in common, where it is not the plain GET.
 
+use std::ffi::OsString;
 use std::io;
 
 use stoop::{Body, Error, Method, Request};
@@ -23,7 +24,7 @@ impl Template {
     /// Those of files, and what is no method or header.
     pub(super) fn new(
         method: Option<&str>,
-        headers: &[String],
+        headers: &[OsString],
         data: &DataArgs,
     ) -> io::Result<Option<Self>> {
         if method.is_none() && headers.is_empty() && data.is_empty() {
@@ -39,7 +40,7 @@ impl Template {
         };
         let mut add = |name: &str, value: &str| {
             if !Header::names(&headers, name) {
-                headers.push(Header::Sent(name.to_owned(), value.to_owned()));
+                headers.push(Header::Sent(name.to_owned(), value.into()));
             }
         };
         if data.is_json() {
@@ -62,9 +63,9 @@ impl Template {
     }
 
     /// The value of a header that is sent by that name.
-    pub(super) fn value(&self, name: &str) -> Option<&str> {
+    pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().find_map(|header| match header {
-            Header::Sent(sent, value) if sent.eq_ignore_ascii_case(name) => Some(value.as_str()),
+            Header::Sent(sent, value) if sent.eq_ignore_ascii_case(name) => Some(value.as_slice()),
             _ => None,
         })
     }
@@ -73,7 +74,7 @@ impl Template {
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
         let fetch = fetch.method(self.method.clone()).content(self.content.clone());
         self.headers.iter().fold(fetch, |fetch, header| match header {
-            Header::Sent(name, value) => fetch.field(name, value.as_bytes()),
+            Header::Sent(name, value) => fetch.field(name, value),
             Header::Removed(_) => fetch,
         })
     }
@@ -100,7 +101,7 @@ impl Template {
     fn with_fields(&self, mut request: Request) -> Result<Request, Error> {
         for header in &self.headers {
             if let Header::Sent(name, value) = header {
-                request.fields_mut().push(name, value.as_bytes())?;
+                request.fields_mut().push(name, value)?;
             }
         }
         Ok(request)
@@ -117,7 +118,7 @@ mod tests {
         headers: &[&str],
         data: &[(DataKind, &str)],
     ) -> io::Result<Option<Template>> {
-        let headers: Vec<_> = headers.iter().map(|header| (*header).to_owned()).collect();
+        let headers: Vec<_> = headers.iter().map(OsString::from).collect();
         let data = data.iter().map(|(kind, value)| (*kind, (*value).to_owned())).collect();
         Template::new(method, &headers, &DataArgs(data))
     }

@@ -57,6 +57,23 @@ const ABSENT: &[(&str, &str)] = &[
     ("--styled-output", "leave it out, as headers are not styled"),
     ("--libcurl", "use the library stoop"),
     ("--rate", "use stoop fetch --host-rate"),
+    ("--ssl-reqd", "type https:// in the URL"),
+    ("--tlsv1", "leave it out, as TLS is 1.2 or later"),
+    ("--tlsv1.0", "leave it out, as TLS is 1.2 or later"),
+    ("--tlsv1.1", "leave it out, as TLS is 1.2 or later"),
+    ("-1", "leave it out, as TLS is 1.2 or later"),
+    ("--netrc-optional", "use -n, where credentials of -u or the URL come first"),
+    ("--fail-early", "leave it out, as there is one URL"),
+    ("--create-file-mode", "use umask"),
+    ("--xattr", "write what is wanted to a file of its own, by -w"),
+    ("--proxy-basic", "leave it out, as it is the default"),
+    ("--proxy-digest", "use -U, whose credentials go by the Basic scheme"),
+    ("--proxy-ntlm", "use -U, whose credentials go by the Basic scheme"),
+    ("--no-alpn", "use --http1.1"),
+    ("--no-sessionid", "leave it out, as there is one URL"),
+    ("--form-escape", "leave it out, as names are escaped as browsers do it"),
+    ("--disallow-username-in-url", "look at the URL beforehand"),
+    ("--cert-status", "leave it out, as no revocation is checked"),
 ];
 
 /// What to do without an option of curl that is not here.

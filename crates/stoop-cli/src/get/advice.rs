@@ -16,7 +16,9 @@ pub(super) fn advice(failure: &GetFailure, args: &GetArgs) -> Option<&'static st
             "without --http2-prior-knowledge it is HTTP/1.1, if the server wants that"
         }
         (16, _) => "try --http1.1",
-        (18, _) if !args.has_content() => "-C - -o FILE goes on with what is there",
+        (18, _) if !args.has_content() && !args.file.remove_on_error => {
+            "-C - -o FILE goes on with what is there"
+        }
         (33, _) => "without -C all of it is fetched",
         #[cfg(feature = "tls")]
         (35, Cause::NotTls) if args.is_https() => "a port without TLS is reached by http://",

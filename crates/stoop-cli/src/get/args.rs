@@ -1,5 +1,6 @@
 //! The options of `stoop get` as they are typed: curl's, with curl's meaning.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +36,7 @@ pub(crate) struct GetArgs {
 
     /// Add a header, 'Name: value'; 'Name;' sends it empty, 'Name:' not at all; @FILE has one a line
     #[arg(short = 'H', long, value_name = "HEADER", action = ArgAction::Append)]
-    pub(super) header: Vec<String>,
+    pub(super) header: Vec<OsString>,
 
     #[command(flatten)]
     pub(super) data: DataArgs,

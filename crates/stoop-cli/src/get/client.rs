@@ -16,7 +16,7 @@ use super::request::user_agent;
 use super::retry;
 use super::story;
 #[cfg(feature = "tls")]
-use super::tls;
+use super::tls::GetTls;
 use crate::request_options::{Family, Header, ResolveRule, split_host};
 
 /// How long connecting may take, as curl has it.
@@ -28,10 +28,15 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 /// How often a request is sent again that a server of HTTP/2 has refused unprocessed (RFC 9113 §8.7).
 const REFUSALS_MAX: u32 = 4;
 
+/// Why options of TLS cannot be used.
+#[cfg(not(feature = "tls"))]
+const NO_TLS: &str = "this stoop was built without TLS";
+
 /// Field lines of a head; over HTTP/1 the parser's own limit comes first.
 const FIELDS_MAX: usize = 5_000;
 
-/// The client for these options, whose requests are noted.
+/// The client for these options and this URL, whose requests are noted; and what is wrong with options that this URL needs
+/// none of, but one that a redirect leads to may.
 ///
 /// # Errors
 /// Options that cannot be used.
@@ -40,7 +45,8 @@ pub(super) fn client(
     headers: &[Header],
     (jar, netrc): (Option<&CookieJar>, &Netrc),
     record: &Record,
-) -> Result<Client, GetFailure> {
+    url: &str,
+) -> Result<(Client, Option<GetFailure>), GetFailure> {
     let (protocols, cookies) = (args.protocols.clone(), cookies::trusted(args, headers, jar));
     let (sent, record, is_told) = (record.sent(), record.clone(), args.verbose);
     let mut builder = Client::builder()
@@ -103,14 +109,19 @@ pub(super) fn client(
         })?;
     }
     #[cfg(feature = "tls")]
-    {
-        builder = builder.tls(tls::tls(args)?);
-    }
+    let deferred = {
+        let tls = GetTls::new(args, url)?;
+        builder = builder.tls(tls.client);
+        tls.deferred
+    };
     #[cfg(not(feature = "tls"))]
-    if args.tls.is_given() {
-        return Err(usage("this stoop was built without TLS".to_owned()));
-    }
-    builder.build().map_err(|error| usage(error.to_string()))
+    let deferred = match (args.tls.is_given(), url.starts_with("https:")) {
+        (false, _) => None,
+        (true, false) => Some(usage(NO_TLS.to_owned())),
+        (true, true) => return Err(usage(NO_TLS.to_owned())),
+    };
+    let client = builder.build().map_err(|error| usage(error.to_string()))?;
+    Ok((client, deferred))
 }
 
 /// curl has no limits of time but those that are named, and neither has this. What a server may send without end is

@@ -7,6 +7,7 @@ use std::path::Path;
 use stoop::{Response, StatusCode};
 
 use super::condition_args::ConditionArgs;
+use super::exit;
 use super::failure::GetFailure;
 use super::output::write_file;
 use crate::request_options::Header;
@@ -38,7 +39,7 @@ impl ConditionArgs {
             }
         };
         // None has this one.
-        let known = known.unwrap_or_else(|| "\"\"".to_owned());
+        let known = known.unwrap_or_else(|| b"\"\"".to_vec());
         Ok((!known.is_empty()).then(|| Header::Sent("If-None-Match".to_owned(), known)))
     }
 
@@ -51,7 +52,8 @@ impl ConditionArgs {
             return Ok(());
         };
         let opened = OpenOptions::new().create(true).append(true).open(path);
-        opened.map(drop).map_err(|error| GetFailure::read(&path.display().to_string(), &error))
+        let failed = |error| format!("cannot write {}: {error}", path.display());
+        opened.map(drop).map_err(|error| GetFailure::new(exit::READ_ERROR, failed(error)))
     }
 
     /// The ETag of a response, which is written to standard output at once.
@@ -92,12 +94,15 @@ fn write(path: &Path, etag: &[u8]) -> Result<(), GetFailure> {
 }
 
 /// The ETag in a file: its text without line ends. An empty file has one that nothing has.
-fn read(path: &Path) -> io::Result<String> {
+fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    File::open(path)?.take(ETAG_BYTES_MAX).read_to_end(&mut text)?;
+    File::open(path)?.take(ETAG_BYTES_MAX + 1).read_to_end(&mut text)?;
     if text.is_empty() {
-        return Ok("\"\"".to_owned());
+        return Ok(b"\"\"".to_vec());
     }
     text.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
-    Ok(String::from_utf8_lossy(&text).trim().to_owned())
+    if text.len() as u64 > ETAG_BYTES_MAX {
+        return Err(io::Error::other("longer than 64 KiB, which no ETag is"));
+    }
+    Ok(text.trim_ascii().to_vec())
 }

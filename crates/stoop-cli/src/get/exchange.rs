@@ -16,6 +16,7 @@ use super::pace::Pace;
 use super::record::Record;
 use super::write_out::Outcome;
 use super::{coding, disposition, exit, location};
+use crate::stderr;
 
 /// A response, and where it goes.
 pub(super) struct Exchange<'a> {
@@ -68,11 +69,15 @@ impl<'a> Exchange<'a> {
     /// Ends it: the file is given its time, and the ETag is saved; or what was written of it is removed, if that is wanted.
     pub(super) fn end(&mut self, ended: Result<(), GetFailure>) -> Result<(), GetFailure> {
         self.output.stop_progress();
-        let failed = |error: io::Error| GetFailure::write(&error);
         match ended {
             Ok(()) => {
                 if let Some(modified) = self.modified {
-                    self.output.set_time(modified).map_err(failed)?;
+                    let set = self.output.set_time(modified);
+                    if let Err(error) = set
+                        && !self.args.silent
+                    {
+                        stderr::message(format_args!("-R: the file keeps its time: {error}"));
+                    }
                 }
                 self.args.condition.save(std::mem::take(&mut self.etag))
             }

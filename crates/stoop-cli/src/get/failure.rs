@@ -24,6 +24,15 @@ impl GetFailure {
         Self::new(exit::READ_ERROR, format!("cannot read {what}: {error}"))
     }
 
+    /// What was wrong with the options of TLS, if this says that TLS could not be spoken by them.
+    pub(super) fn or_deferred(self, deferred: Option<Self>) -> Self {
+        #[cfg(feature = "tls")]
+        let is_of_tls = self.cause == Cause::NotPinned;
+        #[cfg(not(feature = "tls"))]
+        let is_of_tls = self.code == exit::UNKNOWN_SCHEME;
+        deferred.filter(|_| is_of_tls).unwrap_or(self)
+    }
+
     /// Headers that cannot be read, or are none.
     pub(super) fn headers(error: &io::Error) -> Self {
         match error.kind() {

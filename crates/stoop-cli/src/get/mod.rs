@@ -165,7 +165,8 @@ async fn fetched(
     let condition = condition(args);
     let jar = cookies::jar(args, &headers, &url)?;
     let netrc = client::netrc(args)?;
-    let client = client::client(args, &headers, (jar.as_ref(), &netrc), record)?;
+    let keeps = (jar.as_ref(), &netrc);
+    let (client, deferred) = client::client(args, &headers, keeps, record, &url)?;
     let target = Target { url: &url, offset, netrc: &netrc, condition };
     let mut request = request::request(args, &headers, &client, target).await?;
     outcome.final_url = request.url().map(str::to_owned);
@@ -207,6 +208,7 @@ async fn fetched(
         outcome.received = record.received();
         exchange.write_heads().and(Err(slow))
     });
+    let ended = ended.map_err(|failure| failure.or_deferred(deferred));
     let mut ended = exchange.end(ended);
     outcome.file = exchange.file();
     if args.tls.insecure && exchange.record().notes().secured.is_some() {

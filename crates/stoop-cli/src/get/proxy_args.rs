@@ -1,5 +1,7 @@
 //! The options that say which proxy is used, and how.
 
+use std::ffi::OsString;
+
 use clap::{ArgAction, Args};
 use stoop::{Proxies, Proxy};
 
@@ -26,7 +28,7 @@ pub(crate) struct ProxyArgs {
 
     /// Add a header, 'Name: value', for the proxy alone
     #[arg(long, value_name = "HEADER", action = ArgAction::Append)]
-    pub(super) proxy_header: Vec<String>,
+    pub(super) proxy_header: Vec<OsString>,
 }
 
 impl ProxyArgs {

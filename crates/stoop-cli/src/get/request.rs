@@ -60,8 +60,8 @@ pub(super) async fn request(
         }
         let fields = request.fields_mut();
         let added = match name.eq_ignore_ascii_case("host") {
-            true => fields.set(name, value.as_bytes()),
-            false => fields.push(name, value.as_bytes()),
+            true => fields.set(name, value),
+            false => fields.push(name, value),
         };
         added.map_err(|misuse| {
             GetFailure::new(exit::BAD_HEADER, format!("-H {name:?}: {misuse}"))
@@ -96,7 +96,7 @@ pub(super) async fn request(
 pub(super) fn asks_for_chunks(headers: &[Header]) -> bool {
     headers.iter().any(|header| {
         matches!(header, Header::Sent(name, value)
-            if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked"))
+            if name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case(b"chunked"))
     })
 }
 

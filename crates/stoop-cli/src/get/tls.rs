@@ -5,33 +5,64 @@ use std::fs::OpenOptions;
 use std::path::PathBuf;
 
 use stoop::ClientTls;
-use stoop::tls::{ClientTlsBuilder, TlsVersion};
+use stoop::tls::{ClientTlsBuilder, TlsConfigError, TlsVersion};
 
 use super::args::GetArgs;
 use super::exit;
 use super::failure::GetFailure;
+use super::tls_args::TlsArgs;
 use crate::stderr;
 
 /// What pins of hashes begin with.
 const HASH: &str = "sha256//";
 
 /// TLS for these options, and for the variables `CURL_CA_BUNDLE` and `SSLKEYLOGFILE`.
-///
-/// # Errors
-/// Files that cannot be used. For a URL of http only those of certificates count, as curl has it.
-pub(super) fn tls(args: &GetArgs) -> Result<ClientTls, GetFailure> {
+pub(super) struct GetTls {
+    pub(super) client: ClientTls,
+    /// What is wrong with the options, where the URL needs none of them: it is told when a redirect leads to https.
+    pub(super) deferred: Option<GetFailure>,
+}
+
+impl GetTls {
+    /// # Errors
+    /// Options and files that cannot be used, for a URL of https.
+    pub(super) fn new(args: &GetArgs, url: &str) -> Result<Self, GetFailure> {
+        match built(args) {
+            Ok(client) => Ok(Self { client, deferred: None }),
+            Err(failure) if url.starts_with("https:") => Err(failure),
+            Err(failure) => {
+                // No server has this key, so that nothing is sent over TLS.
+                let closed = ClientTls::builder().platform_cas(false);
+                let closed = closed.dangerous_accept_any_certificate().pinned_key(NO_KEY);
+                let client = closed
+                    .build()
+                    .map_err(|error| GetFailure::new(exit::BAD_USE, error.to_string()))?;
+                Ok(Self { client, deferred: Some(failure) })
+            }
+        }
+    }
+}
+
+/// The hash of no key.
+const NO_KEY: &str = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+fn built(args: &GetArgs) -> Result<ClientTls, GetFailure> {
     let options = &args.tls;
     let mut tls = ClientTls::builder();
     if options.insecure {
         tls = tls.dangerous_accept_any_certificate();
     }
-    tls = versions(tls, args)?;
+    tls = versions(tls, options)?;
+    let failed = |code| move |error: TlsConfigError| GetFailure::new(code, error.to_string());
     let bundle = || variable("CURL_CA_BUNDLE").filter(|_| !options.insecure);
     if let Some(cas) = options.cacert.clone().or_else(bundle) {
         tls = tls.platform_cas(false).ca_file(cas);
+        // Each is tried by itself, for a code of its own.
+        tls.clone().build().map_err(failed(exit::CA_FILE))?;
     }
     if let Some(chain) = &options.cert {
         tls = tls.certificate_files(chain, options.key.as_ref().unwrap_or(chain));
+        tls.clone().build().map_err(failed(exit::CERTIFICATE))?;
     }
     if let Some(path) = variable("SSLKEYLOGFILE") {
         match OpenOptions::new().append(true).create(true).open(&path) {
@@ -42,19 +73,10 @@ pub(super) fn tls(args: &GetArgs) -> Result<ClientTls, GetFailure> {
             Err(_) => {}
         }
     }
-    let with_pins = match &options.pinnedpubkey {
-        Some(pins) if args.is_https() => pinned(tls.clone(), pins),
-        _ => tls.clone(),
-    };
-    with_pins.build().map_err(|error| {
-        let code = match tls.build() {
-            // What is wrong is the pins.
-            Ok(_) => exit::NOT_PINNED,
-            Err(_) if options.cert.is_some() => exit::CERTIFICATE,
-            Err(_) => exit::CA_FILE,
-        };
-        GetFailure::new(code, error.to_string())
-    })
+    if let Some(keys) = &options.pinnedpubkey {
+        tls = pinned(tls, keys);
+    }
+    tls.build().map_err(failed(exit::NOT_PINNED))
 }
 
 /// The path that a variable names.
@@ -62,23 +84,18 @@ fn variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// curl has no mistake in a range without a version where no https is spoken.
-fn versions(mut tls: ClientTlsBuilder, args: &GetArgs) -> Result<ClientTlsBuilder, GetFailure> {
-    let options = &args.tls;
+fn versions(tls: ClientTlsBuilder, options: &TlsArgs) -> Result<ClientTlsBuilder, GetFailure> {
+    let oldest = if options.tls13 { TlsVersion::V1_3 } else { TlsVersion::V1_2 };
     let newest = match options.tls_max.as_deref() {
         None | Some("default" | "1.3") => TlsVersion::V1_3,
         Some("1.2") if !options.tls13 => TlsVersion::V1_2,
-        Some(_) if !args.is_https() => return Ok(tls),
         Some(version) => {
             let oldest = if options.tls13 { "1.3" } else { "1.2" };
             let why = format!("--tls-max {version} leaves no version: {oldest} is the oldest");
             return Err(GetFailure::new(exit::NO_TLS, why));
         }
     };
-    if options.tls13 {
-        tls = tls.min_version(TlsVersion::V1_3);
-    }
-    Ok(tls.max_version(newest))
+    Ok(tls.min_version(oldest).max_version(newest))
 }
 
 /// Pins the keys that are typed, or the one in a file.

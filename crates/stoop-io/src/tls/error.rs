@@ -252,9 +252,9 @@ fn words(variant: &dyn fmt::Debug) -> String {
 
 /// The first few of `names`.
 fn list(names: &[String]) -> String {
-    // rustls prints its own type around a name: DnsName("example.com").
-    let bare = |name: &String| match name.split_once('"') {
-        Some((_, rest)) => rest.trim_end_matches(['"', ')']).to_owned(),
+    // rustls prints its own type around a name: DnsName("example.com"), IpAddress(192.0.2.1).
+    let bare = |name: &String| match name.split_once('(') {
+        Some((_, rest)) => rest.trim_matches(['"', ')']).to_owned(),
         None => name.clone(),
     };
     let mut text = names.iter().take(NAMES_SHOWN_MAX).map(bare).collect::<Vec<_>>().join(", ");

@@ -190,6 +190,18 @@ impl Outgoing {
         self.body = self.copy.as_ref().and_then(Body::try_clone).unwrap_or_default();
     }
 
+    /// Takes back the expectation of a 100 that a server refuses by a 417, to send the request without it (RFC 9110
+    /// §10.1.1). False if the response is to be returned as it is.
+    pub(super) fn drop_expectation(&mut self, head: &ResponseHead) -> bool {
+        let is_refused = head.status() == http::StatusCode::EXPECTATION_FAILED;
+        if !is_refused || !self.is_replayable() || !self.head().fields().contains("expect") {
+            return false;
+        }
+        self.parts.head.fields_mut().remove("expect");
+        self.repeat();
+        true
+    }
+
     /// Answers the challenge of a 401 by the Digest scheme. False if the response is to be returned as it is.
     #[cfg(feature = "digest-auth")]
     pub(super) fn answer_challenge(&mut self, head: &ResponseHead) -> Result<bool, Error> {

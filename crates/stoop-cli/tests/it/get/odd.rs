@@ -1,10 +1,15 @@
 //! What odd servers answer, and odd options ask for, beside curl.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
+use std::thread;
 
 use super::scripted::{Scripted, get, same};
-use crate::stoop::{finish_watched, stoop};
+use crate::stoop::{finish_watched, run, stoop};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -201,4 +206,30 @@ fn a_file_that_is_sent_is_in_memory_once() {
     let line = format!("get -H Expect: --data-binary @{} http://{}/", file.0, server.address);
     let (did, peak) = finish_watched(stoop(&line).spawn().expect("it runs"));
     assert!(peak < 110 * 1024, "{peak} KiB: {}", did.stderr);
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_sent_as_they_are() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let mut request = vec![0; 4096];
+        let length = stream.read(&mut request).expect("a request");
+        stream.write_all(OK).expect("it reads");
+        request.truncate(length);
+        request
+    });
+    let etag = std::env::temp_dir().join(format!("stoop-odd-etag-{}", std::process::id()));
+    fs::write(&etag, b"\"\xff\xfe\"\n").expect("room");
+    let mut command = stoop("get -s -H");
+    command.arg(OsStr::from_bytes(b"X-A: caf\xe9")).arg("--etag-compare").arg(&etag);
+    command.arg(format!("http://{address}/"));
+    let ran = run(command, "");
+    fs::remove_file(&etag).expect("it is there");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let request = server.join().expect("it answers");
+    for sent in [&b": caf\xe9\r\n"[..], b": \"\xff\xfe\"\r\n"] {
+        assert!(request.windows(sent.len()).any(|part| part == sent), "{request:?}");
+    }
 }

@@ -6,13 +6,15 @@ use std::process::{Command, Stdio};
 
 use stoop_testbed::Behaviour;
 
+use crate::echo::EchoServer;
 use crate::options::origin;
 use crate::stoop::{skip, stoop};
 
 /// What a command did: its exit code, and whether content came.
 type Did = (Option<i32>, bool);
 
-/// Options and variables, in which `URL` is the server's, `PLAIN` that of one without TLS, and `PIN` the hash of the server's key.
+/// Options and variables, in which `URL` is the server's, `PLAIN` that of one without TLS,
+/// `REDIRECT` leads from there to it, `BARE` is its address, and `PIN` the hash of the server's key.
 const CASES: &[(&str, &str)] = &[
     ("--cacert ca.pem URL", ""),
     ("URL", ""),
@@ -32,6 +34,22 @@ const CASES: &[(&str, &str)] = &[
     ("-k --pinnedpubkey none URL", ""),
     ("--pinnedpubkey sha256//OTHER PLAIN", ""),
     ("--pinnedpubkey none PLAIN", ""),
+    ("--cacert none PLAIN", ""),
+    ("--cert none PLAIN", ""),
+    ("PLAIN", "CURL_CA_BUNDLE=none"),
+    ("-k --pinnedpubkey sha256//OTHER --proto-default https BARE", ""),
+    ("-k --tls-max 1.1 --proto-default https BARE", ""),
+    ("-k --cacert none --cert none URL", ""),
+    // Where a redirect leads to https.
+    ("-L -k --pinnedpubkey sha256//OTHER REDIRECT", ""),
+    ("-L -k --pinnedpubkey sha256//PIN REDIRECT", ""),
+    ("-L --cacert none REDIRECT", ""),
+    ("-L REDIRECT", "CURL_CA_BUNDLE=none"),
+    ("-L -k --cert none REDIRECT", ""),
+    ("-L -k --pinnedpubkey none REDIRECT", ""),
+    ("-L -k --tls-max 1.1 REDIRECT", ""),
+    ("-L -k --tlsv1.3 --tls-max 1.2 REDIRECT", ""),
+    ("-L -k --tls-max 1.2 REDIRECT", ""),
     ("-k --tls-max 1.3 URL", ""),
     ("-k --tls-max 1.2 URL", ""),
     ("-k --tls-max default URL", ""),
@@ -95,9 +113,12 @@ fn keys_versions_and_variables_are_as_curl_has_them() {
         &folder.0,
         "openssl pkey -pubin -in key.pem -outform der -out key.der; openssl dgst -sha256 -binary key.der | base64",
     );
+    let echo = EchoServer::start();
     let mut differing = Vec::new();
     for (options, variable) in CASES {
         let typed = options
+            .replace("REDIRECT", &format!("http://{}/to/{url}", echo.address))
+            .replace("BARE", address)
             .replace("URL", &url)
             .replace("PLAIN", &plain)
             .replace("PIN", &pin)

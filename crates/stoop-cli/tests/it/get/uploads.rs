@@ -38,6 +38,15 @@ impl Drop for Content {
 }
 
 #[test]
+fn an_expectation_that_a_server_refuses_is_taken_back() {
+    let refused = b"HTTP/1.1 417 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let file = Content::new("refused", &vec![b'x'; 2 * 1024 * 1024]);
+    let (code, stderr, requests) = same(&format!("-T {} URL/x", file.name()), &[refused, OK]);
+    assert_eq!((code, requests.len()), (0, 2), "{stderr}");
+    assert!(requests[0].contains("100-continue") && !requests[1].contains("100-continue"));
+}
+
+#[test]
 fn a_file_and_data_are_sent_again_however_they_are_sent() {
     let file = Content::new("again", b"some content");
     let (by_file, by_data) = (format!("-T {} URL/x", file.name()), "-d some_content URL/x");

@@ -97,7 +97,7 @@ async fn content_that_expects_100_waits_for_it() {
 
 #[tokio::test(start_paused = true)]
 async fn content_that_expects_100_is_not_sent_after_a_final_response() {
-    for status in ["417 No", "200 OK", "401 Who"] {
+    for status in ["200 OK", "401 Who"] {
         let client = scripted(move |mut peer| async move {
             peer.head().await;
             peer.send(format!("HTTP/1.1 {status}\r\ncontent-length: 2\r\n\r\nok")).await;
@@ -109,6 +109,31 @@ async fn content_that_expects_100_is_not_sent_after_a_final_response() {
         assert_eq!(counts(&client), (0, 0));
         settle().await;
     }
+}
+
+/// RFC 9110 §10.1.1: a client that is answered by 417 repeats the request without the expectation.
+#[tokio::test(start_paused = true)]
+async fn an_expectation_that_a_server_refuses_is_taken_back() {
+    let respond = |refuses_always: bool| {
+        scripted(move |mut peer| async move {
+            let refused = "HTTP/1.1 417 No\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
+            if peer.head().await.contains("\r\nexpect: ") || refuses_always {
+                peer.send(refused).await;
+                return settle().await;
+            }
+            assert_eq!(peer.bytes(5).await, "hello");
+            peer.answer(OK).await;
+        })
+    };
+    let request = || post("hello").with_field("expect", b"100-continue").unwrap();
+    assert_eq!(fetch_request(&respond(false), request()).await, ok());
+    let (status, content) = fetch_request(&respond(true), request()).await.unwrap();
+    assert_eq!((status, &*content), (417, "no"), "it is taken back once");
+    // What can be sent only once is not sent again.
+    let (_sender, body) = Body::channel(1);
+    let streamed = request().with_body(body);
+    let (status, _) = fetch_request(&respond(false), streamed).await.unwrap();
+    assert_eq!(status, 417);
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,7 +77,8 @@ impl CookieJar {
     }
 
     /// Writes all cookies that have not expired in the format that [`load_netscape`](Self::load_netscape) reads. They are
-    /// secrets: a program that reads the file can use them.
+    /// secrets: a program that reads the file can use them. Those with control characters are left out, as the format has
+    /// no way to write them.
     ///
     /// # Errors
     /// Those of `writer`.
@@ -96,6 +97,13 @@ impl CookieJar {
             let mark = if cookie.http_only() == Some(true) { HTTP_ONLY } else { "" };
             let secure = if cookie.secure() == Some(true) { "TRUE" } else { "FALSE" };
             let (path, name, value) = (&*cookie.path, cookie.name(), cookie.value());
+            // What has a tab would be another cookie when it is read again: of a server's choice, with a Secure that it may
+            // not set. The value is the last column, and may have one.
+            if [path, name, &domain].iter().any(|text| text.contains(char::is_control))
+                || value.contains(|c: char| c.is_control() && c != '\t')
+            {
+                continue;
+            }
             text.push_str(&format!(
                 "{mark}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}\n"
             ));
@@ -132,6 +140,24 @@ mod tests {
         assert_eq!(get("http://sub.example.com/x/").as_deref(), Some("a=1"));
         assert_eq!(get("https://example.com/p").as_deref(), Some("b=2"));
         assert_eq!(get("https://sub.example.com/p"), None);
+    }
+
+    #[test]
+    fn no_cookie_is_written_that_would_be_read_as_another() {
+        let jar = CookieJar::new();
+        for cookie in ["a=b; Path=/\tTRUE\t0\t__Host-s\tevil", "n\tm=b", "v=1\t2", "c=3"] {
+            let _ = jar.add(cookie, "http://a.test/");
+        }
+        let mut file = Vec::new();
+        jar.save_netscape(&mut file).unwrap();
+        let again = CookieJar::new();
+        again.load_netscape(&*file).unwrap();
+        let mut saved: Vec<_> = file.split(|byte| *byte == b'\n').skip(1).collect();
+        saved.sort_unstable();
+        let expected: [&[u8]; 3] =
+            [b"", b"a.test\tFALSE\t/\tFALSE\t0\tc\t3", b"a.test\tFALSE\t/\tFALSE\t0\tv\t1\t2"];
+        assert_eq!(saved, expected);
+        assert!(again.get("https://a.test/").unwrap().is_some_and(|all| !all.contains("evil")));
     }
 
     #[test]

@@ -109,6 +109,9 @@ pub(crate) async fn send_observed(
         if outgoing.answer_challenge(&head).map_err(failed)? {
             continue;
         }
+        if outgoing.drop_expectation(&head) {
+            continue;
+        }
         let followed = outgoing.follow(&head, job.redirects, shared).map_err(|error| {
             let hop = hop(&outgoing, job.redirects).map(|hop| hop.answered(&head));
             told(error.with_hop(hop).with_peer(peer), &outgoing)
