@@ -247,6 +247,11 @@ impl GetArgs {
         self.upload_file.is_some() || !self.form.is_empty() || has_data
     }
 
+    /// Whether progress is to be shown where that is possible.
+    pub(super) fn wants_progress(&self) -> bool {
+        !(self.silent || self.verbose || self.output.no_progress_meter)
+    }
+
     /// How long everything may take, if there is a limit.
     pub(super) fn total(&self) -> Option<Duration> {
         self.max_time.filter(|limit| !limit.is_zero())

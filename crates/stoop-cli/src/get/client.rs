@@ -14,6 +14,7 @@ use super::failure::GetFailure;
 use super::record::Record;
 use super::request::user_agent;
 use super::retry;
+use super::send_progress::SendProgress;
 use super::story;
 #[cfg(feature = "tls")]
 use super::tls;
@@ -40,9 +41,11 @@ pub(super) fn client(
     headers: &[Header],
     (jar, netrc): (Option<&CookieJar>, &Netrc),
     record: &Record,
+    progress: &SendProgress,
 ) -> Result<Client, GetFailure> {
     let (protocols, cookies) = (args.protocols.clone(), cookies::trusted(args, headers, jar));
     let (sent, record, is_told) = (record.sent(), record.clone(), args.verbose);
+    let progress = progress.clone();
     let mut builder = Client::builder()
         .limits(limits())
         .setup_timeout(args.connect_timeout.filter(|limit| !limit.is_zero()).unwrap_or(CONNECT))
@@ -57,6 +60,7 @@ pub(super) fn client(
         }))
         .observe(move |_, event| {
             record.note(event);
+            progress.note(event);
             if is_told {
                 story::tell(record.elapsed(), event, record.content());
             }
