@@ -156,7 +156,7 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", action = ArgAction::Append)]
     pub(super) connect_to: Vec<String>,
 
-    /// Try again so many times after errors and statuses that may pass
+    /// Try again so many times after errors and statuses that may pass, and tell why each time
     #[arg(long, value_name = "N")]
     pub(super) retry: Option<u32>,
 

@@ -46,6 +46,8 @@ pub(super) fn client(
     let (protocols, cookies) = (args.protocols.clone(), cookies::trusted(args, headers, jar));
     let (sent, record, is_told) = (record.sent(), record.clone(), args.verbose);
     let progress = progress.clone();
+    // The story has them, too.
+    let told_retries = args.retry.filter(|_| !args.silent || args.show_error);
     let mut builder = Client::builder()
         .limits(limits())
         .setup_timeout(args.connect_timeout.filter(|limit| !limit.is_zero()).unwrap_or(CONNECT))
@@ -63,6 +65,8 @@ pub(super) fn client(
             progress.note(event);
             if is_told {
                 story::tell(record.elapsed(), event, record.content());
+            } else if let Some(max) = told_retries {
+                retry::tell(event, max);
             }
         });
     // Requests have theirs: this is what proxies are asked for tunnels with.

@@ -107,3 +107,15 @@ fn the_progress_begins_anew_with_each_request() {
     let written = fs::read_to_string(folder.0.join("out")).expect("a file");
     assert_eq!(written, "PUT /there\n", "{text:?}");
 }
+
+#[test]
+fn an_attempt_is_told_where_the_progress_was() {
+    let (server, folder) = (EchoServer::start(), Folder::new("attempts"));
+    let retry = "--retry 1 --retry-delay 0.1";
+    let line = format!("get {RATE} {retry} -T LARGE http://{}/flaky", server.address);
+    let Some(text) = run_on_terminal(80, &[], &folder.options(&line)) else { return };
+    assert!(states(&text).len() > 3, "{text:?}");
+    let lines = left(&text);
+    assert!(lines[0].starts_with("stoop: attempt 1 of 2: "), "{lines:#?}");
+    assert_eq!(lines[1..], ["PUT /flaky", ""], "{lines:#?}");
+}
