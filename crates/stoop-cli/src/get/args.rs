@@ -157,7 +157,7 @@ pub(crate) struct GetArgs {
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2", action = ArgAction::Append)]
     pub(super) connect_to: Vec<String>,
 
-    /// Try again so many times after errors and statuses that may pass
+    /// Try again so many times after errors and statuses that may pass, and tell why each time
     #[arg(long, value_name = "N")]
     pub(super) retry: Option<u32>,
 
@@ -246,6 +246,11 @@ impl GetArgs {
     pub(super) fn has_content(&self) -> bool {
         let has_data = !self.data.is_empty() && !self.get;
         self.upload_file.is_some() || !self.form.is_empty() || has_data
+    }
+
+    /// Whether progress is to be shown where that is possible.
+    pub(super) fn wants_progress(&self) -> bool {
+        !(self.silent || self.verbose || self.output.no_progress_meter)
     }
 
     /// How long everything may take, if there is a limit.

@@ -14,6 +14,7 @@ use super::failure::GetFailure;
 use super::record::Record;
 use super::request::user_agent;
 use super::retry;
+use super::send_progress::SendProgress;
 use super::story;
 #[cfg(feature = "tls")]
 use super::tls::GetTls;
@@ -44,11 +45,14 @@ pub(super) fn client(
     args: &GetArgs,
     headers: &[Header],
     (jar, netrc): (Option<&CookieJar>, &Netrc),
-    record: &Record,
+    (record, progress): (&Record, &SendProgress),
     url: &str,
 ) -> Result<(Client, Option<GetFailure>), GetFailure> {
     let (protocols, cookies) = (args.protocols.clone(), cookies::trusted(args, headers, jar));
     let (sent, record, is_told) = (record.sent(), record.clone(), args.verbose);
+    let progress = progress.clone();
+    // The story has them, too.
+    let told_retries = args.retry.filter(|_| !args.silent || args.show_error);
     let mut builder = Client::builder()
         .limits(limits())
         .setup_timeout(args.connect_timeout.filter(|limit| !limit.is_zero()).unwrap_or(CONNECT))
@@ -63,8 +67,11 @@ pub(super) fn client(
         }))
         .observe(move |_, event| {
             record.note(event);
+            progress.note(event);
             if is_told {
                 story::tell(record.elapsed(), event, record.content());
+            } else if let Some(max) = told_retries {
+                retry::tell(event, max);
             }
         });
     // Requests have theirs: this is what proxies are asked for tunnels with.

@@ -15,7 +15,7 @@ use super::output::{Output, make_folders, write_file};
 use super::pace::Pace;
 use super::record::Record;
 use super::write_out::Outcome;
-use super::{coding, disposition, exit, location};
+use super::{coding, disposition, exit, location, progress};
 use crate::stderr;
 
 /// A response, and where it goes.
@@ -205,7 +205,7 @@ impl<'a> Exchange<'a> {
         if total.is_some_and(|total| total > max) {
             return Err((0, too_large()));
         }
-        if !(self.args.silent || self.args.verbose || self.args.output.no_progress_meter) {
+        if self.args.wants_progress() && progress::is_possible() {
             self.output.show_progress(total);
         }
         let mut pace = self.args.rate().map(Pace::new);

@@ -30,6 +30,7 @@ mod output;
 mod output_args;
 mod pace;
 mod password;
+mod progress;
 mod protocol_args;
 mod protocols;
 mod proxy_args;
@@ -37,6 +38,7 @@ mod record;
 mod redirect_args;
 mod request;
 mod retry;
+mod send_progress;
 mod speed;
 mod story;
 mod stream;
@@ -64,6 +66,7 @@ use self::failure::GetFailure;
 use self::output::Output;
 use self::record::Record;
 use self::request::Target;
+use self::send_progress::SendProgress;
 use self::write_out::{Outcome, Written};
 use crate::failure::CommandFailure;
 use crate::request_options::Header;
@@ -165,13 +168,14 @@ async fn fetched(
     let condition = condition(args);
     let jar = cookies::jar(args, &headers, &url)?;
     let netrc = client::netrc(args)?;
+    let progress = SendProgress::new(args, record);
     let keeps = (jar.as_ref(), &netrc);
-    let (client, deferred) = client::client(args, &headers, keeps, record, &url)?;
+    let (client, deferred) = client::client(args, &headers, keeps, (record, &progress), &url)?;
     let target = Target { url: &url, offset, netrc: &netrc, condition };
     let mut request = request::request(args, &headers, &client, target).await?;
     outcome.final_url = request.url().map(str::to_owned);
     let slowest = args.speed.limit();
-    let is_counted = is_counted || slowest.is_some();
+    let is_counted = is_counted || slowest.is_some() || progress.is_shown();
     let terms =
         SendTerms { rate: args.rate(), is_chunked: request::asks_for_chunks(&headers), is_counted };
     let body = std::mem::take(request.body_mut());
@@ -197,6 +201,7 @@ async fn fetched(
             }
         }
     };
+    let transfer = progress.beside(transfer);
     let slow = match slowest {
         None => Ok(transfer.await),
         Some(limit) => tokio::select! {
@@ -204,6 +209,7 @@ async fn fetched(
             slow = limit.passed(record) => Err(slow),
         },
     };
+    progress.clear();
     let ended = slow.unwrap_or_else(|slow| {
         outcome.received = record.received();
         exchange.write_heads().and(Err(slow))

@@ -1,17 +1,17 @@
 //! Where the content goes: standard output, or a file, perhaps behind what is there; and the progress beside it.
 
 use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::io::{self, ErrorKind, IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::exit;
 use super::failure::GetFailure;
 use super::output_args::OutputArgs;
+use super::progress;
 use crate::streams;
-use crate::terminal;
 
 /// The first bytes of content, in which a NUL means that it is no text.
 const LOOKED_AT_BYTES: usize = 2_000;
@@ -144,21 +144,11 @@ impl Output {
         self.path.as_ref().map_or_else(String::new, |path| path.display().to_string())
     }
 
-    /// Shows progress on the terminal, if there is one that the content does not go to.
+    /// Shows progress, unless the content goes to a terminal itself.
     pub(super) fn show_progress(&mut self, total: Option<u64>) {
-        let is_terminal =
-            stderr().is_terminal() && !terminal::is_dumb(|name| std::env::var_os(name));
-        if !is_terminal || self.path.is_none() && stdout().is_terminal() {
-            return;
+        if self.path.is_some() || !stdout().is_terminal() {
+            self.progress = Some(progress::line(total));
         }
-        let target = ProgressDrawTarget::stderr_with_hz(10);
-        let bar = ProgressBar::with_draw_target(total, target);
-        let template = match total {
-            Some(_) => "{bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
-            None => "{bytes}, {bytes_per_sec}, {elapsed}",
-        };
-        bar.set_style(ProgressStyle::with_template(template).expect("a good template"));
-        self.progress = Some(bar);
     }
 
     /// Writes heads, which are text.

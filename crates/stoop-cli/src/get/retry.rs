@@ -1,11 +1,14 @@
-//! `--retry` as curl has it: what is tried again, and when.
+//! `--retry` as curl has it: what is tried again, and when, and what is told of that.
 
 use std::time::{Duration, Instant};
 
-use stoop::{ErrorKind, Response, Retries, RetryAction, RetryAttempt};
+use stoop::{
+    ClientEvent, Error, ErrorKind, Response, Retries, RetryAction, RetryAttempt, StatusCode,
+};
 
 use super::args::GetArgs;
 use super::content::SentContent;
+use crate::stderr;
 
 /// How long to wait before a second attempt, if the user does not say.
 const DELAY_MIN: Duration = Duration::from_secs(1);
@@ -32,6 +35,29 @@ pub(super) fn retries(args: &GetArgs, sent: SentContent) -> Option<Retries> {
         Some(total) => retries.attempt_timeout(total),
         None => retries,
     })
+}
+
+/// Tells of an attempt that is not the last, of as many as there may be beside the first.
+pub(super) fn tell(event: &ClientEvent<'_>, retries_max: u32) {
+    if let ClientEvent::Retrying { attempt, wait, outcome, .. } = event {
+        stderr::message(line(attempt.saturating_sub(1), retries_max, *outcome, *wait));
+    }
+}
+
+fn line(
+    attempt: u32,
+    retries_max: u32,
+    outcome: Result<StatusCode, &Error>,
+    wait: Duration,
+) -> String {
+    let why = match outcome {
+        Ok(status) => format!("the server answered {status}"),
+        Err(error) => error.to_string(),
+    };
+    // To the millisecond, and without zeros at its end.
+    let wait = (wait.as_secs_f64() * 1e3).round() / 1e3;
+    let attempts = retries_max.saturating_add(1);
+    format!("attempt {attempt} of {attempts}: {why}; the next one follows in {wait} s")
 }
 
 /// How long to wait before another attempt.
@@ -86,5 +112,16 @@ mod tests {
     fn the_delay_doubles_up_to_ten_minutes() {
         let delays = [1, 2, 3, 10, 11, u32::MAX].map(|attempt| doubled(attempt).as_secs());
         assert_eq!(delays, [1, 2, 4, 512, 600, 600]);
+    }
+
+    #[test]
+    fn the_line_has_the_wait_as_it_is_typed() {
+        for (wait, told) in [(1_000, "1 s"), (100, "0.1 s"), (1_234, "1.234 s"), (600_000, "600 s")]
+        {
+            let wait = Duration::from_millis(wait) + Duration::from_nanos(3);
+            let line = line(2, u32::MAX, Ok(StatusCode::NOT_FOUND), wait);
+            let start = format!("attempt 2 of {}: the server answered 404 Not Found; ", u32::MAX);
+            assert_eq!(line, format!("{start}the next one follows in {told}"));
+        }
     }
 }

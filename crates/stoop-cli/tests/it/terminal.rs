@@ -8,7 +8,11 @@ use crate::stoop::{run, skip, stoop};
 
 /// The output of `stoop` with `line` on a terminal of so many columns; none where there is no program
 /// `script` to create one.
-fn run_on_terminal(columns: u32, variables: &[(&str, &str)], line: &str) -> Option<String> {
+pub(crate) fn run_on_terminal(
+    columns: u32,
+    variables: &[(&str, &str)],
+    line: &str,
+) -> Option<String> {
     let binary = env!("CARGO_BIN_EXE_stoop");
     let inner = format!("stty cols {columns} rows 24; exec '{binary}' {line}");
     let mut command = Command::new("script");
@@ -23,7 +27,7 @@ fn run_on_terminal(columns: u32, variables: &[(&str, &str)], line: &str) -> Opti
 }
 
 /// The lines as they are in the end: without colours, and without text that was redrawn.
-fn settled(shown: &str) -> Vec<String> {
+pub(crate) fn settled(shown: &str) -> Vec<String> {
     let mut text = String::new();
     let mut rest = shown;
     while let Some(at) = rest.find('\x1b') {

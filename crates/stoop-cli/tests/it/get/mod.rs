@@ -7,6 +7,7 @@ mod curl;
 mod early;
 mod files;
 mod odd;
+mod on_terminal;
 mod pipes;
 mod retry;
 mod scripted;

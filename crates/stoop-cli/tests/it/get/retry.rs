@@ -61,3 +61,38 @@ fn a_name_that_is_not_there_may_be_there_later() {
     assert_eq!(did.code, Some(6), "{}", did.stderr);
     assert!(did.stderr.contains("* attempt 2 in 0.1 s"), "{}", did.stderr);
 }
+
+#[test]
+fn attempts_that_were_not_the_last_were_not_told() {
+    let told = |options: &str| {
+        let server = Scripted::start(&[LATER, b"", OK]);
+        let (code, _, stderr) =
+            timed(&format!("--retry 4 --retry-delay 0.1 {options} URL/"), &server);
+        assert_eq!(code, Some(0), "{stderr}");
+        stderr
+    };
+    for options in ["", "-sS", "--no-progress-meter"] {
+        let stderr = told(options);
+        let lines: Vec<_> = stderr.lines().collect();
+        assert_eq!(lines.len(), 2, "{options}: {stderr}");
+        let first = "stoop: attempt 1 of 5: the server answered 503 Service Unavailable; \
+                     the next one follows in 0.1 s";
+        assert_eq!(lines[0], first, "{options}");
+        assert!(lines[1].starts_with("stoop: attempt 2 of 5: the connection "), "{stderr}");
+        assert!(lines[1].ends_with("; the next one follows in 0.1 s"), "{stderr}");
+    }
+    assert_eq!(told("-s"), "");
+    // The story has each once.
+    let story = told("-v");
+    let lines = story.lines().filter(|line| line.contains("attempt "));
+    assert_eq!(lines.count(), 2, "{story}");
+}
+
+#[test]
+fn the_last_attempt_is_told_as_an_error_alone() {
+    let did = timed("-f --retry 1 --retry-delay 0.1 URL/", &Scripted::start(&[LATER]));
+    let (code, _, stderr) = did;
+    assert_eq!(code, Some(22), "{stderr}");
+    assert_eq!(stderr.matches("attempt ").count(), 1, "{stderr}");
+    assert!(stderr.lines().nth(1).is_some_and(|line| line.starts_with("stoop: (22) ")), "{stderr}");
+}
