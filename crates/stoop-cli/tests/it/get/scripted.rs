@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::stoop::{CommandResult, run, skip, stoop};
 
@@ -34,8 +34,14 @@ impl Scripted {
                     let mut length = 0;
                     let quiet = Some(Duration::from_millis(100));
                     stream.set_read_timeout(quiet).expect("a time");
-                    while let Ok(read @ 1..) = stream.read(&mut request[length..]) {
-                        length += read;
+                    let begun = Instant::now();
+                    loop {
+                        match stream.read(&mut request[length..]) {
+                            Ok(read @ 1..) => length += read,
+                            // On a busy machine the first byte may be late.
+                            Err(_) if length == 0 && begun.elapsed() < Duration::from_secs(5) => {}
+                            Ok(0) | Err(_) => break,
+                        }
                     }
                     let text = String::from_utf8_lossy(&request[..length]).into_owned();
                     let _ = sender.send(text);
