@@ -193,11 +193,19 @@ impl Outgoing {
     /// Takes back the expectation of a 100 that a server refuses by a 417, to send the request without it (RFC 9110
     /// §10.1.1). False if the response is to be returned as it is.
     pub(super) fn drop_expectation(&mut self, head: &ResponseHead) -> bool {
-        let is_refused = head.status() == http::StatusCode::EXPECTATION_FAILED;
-        if !is_refused || !self.is_replayable() || !self.head().fields().contains("expect") {
+        if head.status() != http::StatusCode::EXPECTATION_FAILED || !self.is_replayable() {
             return false;
         }
-        self.parts.head.fields_mut().remove("expect");
+        // Another expectation is the caller's to take back.
+        let fields = self.parts.head.fields_mut();
+        let is_100 = |member: &[u8]| member.trim_ascii().eq_ignore_ascii_case(b"100-continue");
+        let mut lines = fields.all("expect").peekable();
+        if lines.peek().is_none()
+            || !lines.flat_map(|line| line.split(|byte| *byte == b',')).all(is_100)
+        {
+            return false;
+        }
+        fields.remove("expect");
         self.repeat();
         true
     }

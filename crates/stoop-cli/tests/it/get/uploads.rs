@@ -39,7 +39,7 @@ impl Drop for Content {
 
 #[test]
 fn an_expectation_that_a_server_refuses_is_taken_back() {
-    let refused = b"HTTP/1.1 417 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let refused = b"HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n";
     let file = Content::new("refused", &vec![b'x'; 2 * 1024 * 1024]);
     let (code, stderr, requests) = same(&format!("-T {} URL/x", file.name()), &[refused, OK]);
     assert_eq!((code, requests.len()), (0, 2), "{stderr}");
