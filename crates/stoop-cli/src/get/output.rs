@@ -223,7 +223,7 @@ fn open(path: &Path, appends: bool, is_new: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).create_new(is_new).append(appends).write(true).truncate(!appends);
     let opened = options.open(path);
-    opened.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    opened.map_err(|error| named(path, &error))
 }
 
 /// Opens a new file: one with a number behind its name, where there is one already, as curl has it.
@@ -245,14 +245,18 @@ fn open_new(path: &Path) -> io::Result<(File, PathBuf)> {
 /// Makes the folders of a file where they are missing.
 pub(super) fn make_folders(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Ok(()) };
-    fs::create_dir_all(folder)
-        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))
+    fs::create_dir_all(folder).map_err(|error| named(folder, &error))
 }
 
 /// Writes `text` to the file of an option, of which `-` is standard output; behind what is there, or in its place.
 pub(super) fn write_file(path: &Path, text: &[u8], appends: bool) -> io::Result<()> {
-    match path.as_os_str() == "-" {
-        true => streams::output()?.write_all(text),
-        false => open(path, appends, false)?.write_all(text),
+    if path.as_os_str() == "-" {
+        return streams::output()?.write_all(text);
     }
+    open(path, appends, false)?.write_all(text).map_err(|error| named(path, &error))
+}
+
+/// An error of a file, with its name.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }

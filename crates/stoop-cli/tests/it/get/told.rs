@@ -65,9 +65,11 @@ fn an_error_ends_with_the_next_step() {
 fn a_full_disk_is_named_and_text_cannot_turn_the_line() {
     if std::path::Path::new("/dev/full").exists() {
         let server = Scripted::start(&[b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"]);
-        let did = get(&format!("-o /dev/full http://{}/", server.address));
-        assert_eq!(did.code, Some(23), "{}", did.stderr);
-        assert!(did.stderr.contains("/dev/full: "), "{}", did.stderr);
+        for option in ["-o", "-D", "-c"] {
+            let did = get(&format!("{option} /dev/full http://{}/", server.address));
+            assert_eq!(did.code, Some(23), "{option}: {}", did.stderr);
+            assert!(did.stderr.contains("/dev/full: "), "{option}: {}", did.stderr);
+        }
     }
     let server =
         Scripted::start(&["HTTP/1.1 200 a\u{202e}b\r\nContent-Length: 0\r\n\r\n".as_bytes()]);
