@@ -10,11 +10,14 @@ use std::time::Duration;
 use super::scripted::{HANG, Scripted, get, get_with, same, same_with};
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-const ELSEWHERE: &[u8] = b"HTTP/1.1 308 Elsewhere\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n";
-const LATER: &[u8] = b"HTTP/1.1 503 Later\r\nContent-Length: 0\r\n\r\n";
+
+// They say that the connection closes: a POST that is sent on it while it does is not repeated.
+const ELSEWHERE: &[u8] =
+    b"HTTP/1.1 308 Elsewhere\r\nLocation: /there\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+const LATER: &[u8] = b"HTTP/1.1 503 Later\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 const WHO: &[u8] =
     b"HTTP/1.1 401 Who\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\n\
-    Content-Length: 0\r\n\r\n";
+    Connection: close\r\nContent-Length: 0\r\n\r\n";
 
 /// A file, removed at the end.
 struct Content(PathBuf);
