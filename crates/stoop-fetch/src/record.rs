@@ -208,6 +208,18 @@ impl Phases {
             t_recv_us: None,
         }
     }
+
+    /// The phases in the order in which they happen, in microseconds.
+    pub(crate) fn in_order(&self) -> [Option<u64>; 6] {
+        [
+            self.t_queue_us,
+            self.t_dns_us,
+            self.t_connect_us,
+            self.t_tls_us,
+            self.t_wait_us,
+            self.t_recv_us,
+        ]
+    }
 }
 
 pub(crate) fn micros(duration: Duration) -> u64 {

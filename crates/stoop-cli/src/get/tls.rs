@@ -85,13 +85,15 @@ fn variable(name: &str) -> Option<PathBuf> {
 }
 
 fn versions(tls: ClientTlsBuilder, options: &TlsArgs) -> Result<ClientTlsBuilder, GetFailure> {
-    let oldest = if options.tls13 { TlsVersion::V1_3 } else { TlsVersion::V1_2 };
+    let (oldest, oldest_name) = match options.tls13 {
+        true => (TlsVersion::V1_3, "1.3"),
+        false => (TlsVersion::V1_2, "1.2"),
+    };
     let newest = match options.tls_max.as_deref() {
         None | Some("default" | "1.3") => TlsVersion::V1_3,
         Some("1.2") if !options.tls13 => TlsVersion::V1_2,
         Some(version) => {
-            let oldest = if options.tls13 { "1.3" } else { "1.2" };
-            let why = format!("--tls-max {version} leaves no version: {oldest} is the oldest");
+            let why = format!("--tls-max {version} leaves no version: {oldest_name} is the oldest");
             return Err(GetFailure::new(exit::NO_TLS, why));
         }
     };

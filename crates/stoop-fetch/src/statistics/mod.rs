@@ -105,16 +105,7 @@ impl Statistics {
         }
         self.durations.add(record.duration);
         let Some(details) = details else { return };
-        let phases = &details.phases;
-        let times = [
-            phases.t_queue_us,
-            phases.t_dns_us,
-            phases.t_connect_us,
-            phases.t_tls_us,
-            phases.t_wait_us,
-            phases.t_recv_us,
-        ];
-        for (durations, micros) in self.phases.iter_mut().zip(times) {
+        for (durations, micros) in self.phases.iter_mut().zip(details.phases.in_order()) {
             if let Some(micros) = micros {
                 durations.add(Duration::from_micros(micros));
             }

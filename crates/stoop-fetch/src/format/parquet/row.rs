@@ -108,15 +108,7 @@ fn push_connection(row: &mut RowWriter<'_>, details: &Details) {
     row.maybe_text(details.error.as_deref());
     row.maybe_text(details.remote_ip.map(|ip| ip.to_string()).as_deref());
     row.maybe_number(details.remote_port);
-    let phases = &details.phases;
-    for phase in [
-        phases.t_queue_us,
-        phases.t_dns_us,
-        phases.t_connect_us,
-        phases.t_tls_us,
-        phases.t_wait_us,
-        phases.t_recv_us,
-    ] {
+    for phase in details.phases.in_order() {
         row.maybe_number(phase.map(unsigned));
     }
 }
