@@ -4,11 +4,21 @@ use std::io;
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
+/// Records up to this length are compressed by [`SHORT_LEVEL`], if the level is not above the default: the table of codes
+/// that a better level makes for each costs more time than a request takes to be sent, and saves 50 bytes.
+const SHORT_BYTES: usize = 2 << 10;
+const SHORT_LEVEL: u32 = 1;
+
+/// The level of zlib by default.
+pub(super) const DEFAULT_LEVEL: u32 = 6;
+
 /// Compresses records, each as one member (WARC 1.1, annex D).
 #[derive(Debug)]
 pub(super) struct Members {
     level: u32,
+    /// Those of the level, and of [`SHORT_LEVEL`].
     deflate: Option<Compress>,
+    deflate_short: Option<Compress>,
 }
 
 /// The head of a member: deflate, no time, no name, an unknown system (RFC 1952 §2.3).
@@ -24,7 +34,7 @@ impl Clone for Members {
 impl Members {
     /// Compresses by a level of 1 to 9; 0 leaves records as they are.
     pub(super) fn new(level: u32) -> Self {
-        Self { level: level.min(9), deflate: None }
+        Self { level: level.min(9), deflate: None, deflate_short: None }
     }
 
     /// Whether records are compressed.
@@ -38,8 +48,12 @@ impl Members {
             parts.iter().for_each(|part| into.extend_from_slice(part));
             return;
         }
-        let level = Compression::new(self.level);
-        let deflate = self.deflate.get_or_insert_with(|| Compress::new(level, false));
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let (level, deflate) = match length <= SHORT_BYTES && self.level <= DEFAULT_LEVEL {
+            true => (SHORT_LEVEL, &mut self.deflate_short),
+            false => (self.level, &mut self.deflate),
+        };
+        let deflate = deflate.get_or_insert_with(|| Compress::new(Compression::new(level), false));
         deflate.reset();
         let mut sum = Crc::new();
         into.extend_from_slice(&GZIP_HEAD);
@@ -95,6 +109,21 @@ mod tests {
         text.clear();
         MultiGzDecoder::new(&bytes[first..]).read_to_end(&mut text).expect("gzip");
         assert_eq!(text, b"second");
+    }
+
+    #[test]
+    fn short_records_are_fast_unless_a_higher_level_is_asked_for() {
+        let record = b"WARC/1.1\r\nWARC-Type: request\r\n".repeat(20);
+        let length = |level| {
+            let mut bytes = Vec::new();
+            Members::new(level).push(&[&record], &mut bytes);
+            let mut text = Vec::new();
+            MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text).expect("gzip");
+            assert_eq!(text, record);
+            bytes.len()
+        };
+        assert_eq!(length(6), length(1));
+        assert!(length(9) < length(6));
     }
 
     #[test]

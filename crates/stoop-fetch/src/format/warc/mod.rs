@@ -2,13 +2,13 @@
 
 mod cdxj;
 mod member;
+mod names;
 mod revisits;
 mod write;
 
-use stoop::{Fields, Version};
-
 use self::cdxj::IndexEntry;
-use self::member::Members;
+use self::member::{DEFAULT_LEVEL, Members};
+use self::names::{host, media_type, protocol, target_uri, uri};
 use self::revisits::{Original, Reference, Revisits};
 use self::write::{Head, RECORD_END, payload_digest, record_id, request_head, response_head};
 use super::timestamp::TimestampFormatter;
@@ -58,10 +58,10 @@ impl Default for Warc {
 }
 
 impl Warc {
-    /// An archive whose records are compressed, by zlib's level 6.
+    /// An archive whose records are compressed, by zlib's level 6; those of less than 2 KiB, such as requests, by level 1.
     pub fn new() -> Self {
         Self {
-            members: Members::new(6),
+            members: Members::new(DEFAULT_LEVEL),
             lines: JsonLines::new(),
             timestamps: TimestampFormatter::default(),
             software: concat!("stoop/", env!("CARGO_PKG_VERSION")).into(),
@@ -76,7 +76,7 @@ impl Warc {
         Self { members: Members::new(0), ..self }
     }
 
-    /// Compresses by a level of zlib, 1 (fast) to 9 (small).
+    /// Compresses by a level of zlib, 1 (fast) to 9 (small). From 7 on, short records are compressed by it too.
     #[must_use]
     pub fn level(self, level: u32) -> Self {
         Self { members: Members::new(level.clamp(1, 9)), ..self }
@@ -117,15 +117,13 @@ impl Warc {
         let uri = uri(&exchange.url);
         let (request_id, response_id) = (record_id(), record_id());
         let protocol = protocol(response.version);
-        let host = url::Url::parse(&exchange.url).ok();
-        let host = host
-            .as_ref()
-            .map_or("", |url| &url[url::Position::BeforeHost..url::Position::AfterPort]);
+        let remote_ip = exchange.remote_ip.map(|ip| ip.to_string());
+        let host = host(&exchange.url);
         let request =
             request_head(&exchange.method, &exchange.target, host, &exchange.request_fields);
         let head = Head::new("request", &request_id, date)
             .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", exchange.remote_ip)
+            .maybe("WARC-IP-Address", remote_ip.as_deref())
             .field("WARC-Concurrent-To", &response_id)
             .maybe("WARC-Protocol", protocol)
             .block("application/http;msgtype=request", request.len());
@@ -158,7 +156,7 @@ impl Warc {
         };
         let head = Head::new(kind, &response_id, date)
             .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", exchange.remote_ip)
+            .maybe("WARC-IP-Address", remote_ip.as_deref())
             .maybe("WARC-Protocol", protocol);
         let head = match &reference {
             None => head.maybe("WARC-Truncated", content.truncated),
@@ -166,8 +164,9 @@ impl Warc {
         };
         // What has not changed has the digest of the content that it refers to, which is not known here.
         let digest = content.not_modified.is_none().then_some(digest);
+        let labelled = digest.as_deref().map(|digest| ["sha1:", digest].concat());
         let head = head
-            .maybe("WARC-Payload-Digest", digest.as_ref().map(|digest| format!("sha1:{digest}")))
+            .maybe("WARC-Payload-Digest", labelled.as_deref())
             .block("application/http;msgtype=response", block.len() + bytes.len());
         self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
         self.entries.push(IndexEntry {
@@ -186,14 +185,12 @@ impl Warc {
 
     /// Appends the record of what came of the job.
     fn push_metadata(&mut self, record: &Record<'_>, date: &str, into: &mut Vec<u8>) {
-        let mut line = Vec::new();
+        let mut line = Vec::with_capacity(LINE_BYTES);
         self.lines.format(record, &mut line);
         line.pop();
-        let url = record.shown_url();
-        let target = std::str::from_utf8(&url).ok().and_then(|url| crate::target::target(url).ok());
-        let target = target.and_then(|url| url::Url::parse(&url).ok());
+        let target = target_uri(record);
         let head = Head::new("metadata", &record_id(), date)
-            .maybe("WARC-Target-URI", target.map(|url| uri(url.as_str())))
+            .maybe("WARC-Target-URI", target.as_deref())
             .block("application/json", line.len());
         self.members.push(&[head.as_bytes(), &line, RECORD_END], into);
     }
@@ -212,6 +209,9 @@ impl Warc {
         self.members.push(&[head.as_bytes(), block.as_bytes(), RECORD_END], into);
     }
 }
+
+/// The memory that the line of a record is given at first.
+const LINE_BYTES: usize = 1024;
 
 /// The content that a response record has.
 #[derive(Clone, Copy)]
@@ -292,29 +292,7 @@ impl ShardFormat for Warc {
     }
 }
 
-/// A URL as an archive names it: without a password.
-fn uri(url: &str) -> String {
-    crate::mask::text(url).replace(['\r', '\n', ' '], "")
-}
-
-/// The name of a version in `WARC-Protocol`.
-fn protocol(version: Version) -> Option<&'static str> {
-    match version {
-        Version::HTTP_10 => Some("http/1.0"),
-        Version::HTTP_11 => Some("http/1.1"),
-        Version::HTTP_2 => Some("h2"),
-        _ => None,
-    }
-}
-
 /// Whether a response may have content that is not kept.
 fn has_content(response: Option<&ExchangeResponse>) -> bool {
     response.is_some_and(|response| response.fields.first("content-length") != Some(b"0"))
-}
-
-/// The media type without its parameters.
-fn media_type(fields: &Fields) -> String {
-    let value = fields.first("content-type").map(String::from_utf8_lossy).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if essence.is_empty() { "unk".to_owned() } else { essence }
 }

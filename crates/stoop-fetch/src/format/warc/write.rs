@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,23 +20,21 @@ pub(super) struct Head(String);
 impl Head {
     /// A record of a type, at a time as WARC has it.
     pub(super) fn new(kind: &str, id: &str, date: &str) -> Self {
-        let mut head = String::with_capacity(512);
-        write!(
-            head,
-            "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: {id}\r\nWARC-Date: {date}\r\n"
-        )
-        .expect("memory takes all");
-        Self(head)
+        let mut head = String::with_capacity(1024);
+        head.push_str("WARC/1.1\r\n");
+        Self(head).field("WARC-Type", kind).field("WARC-Record-ID", id).field("WARC-Date", date)
     }
 
     /// Adds a field.
-    pub(super) fn field(mut self, name: &str, value: impl std::fmt::Display) -> Self {
-        write!(self.0, "{name}: {value}\r\n").expect("memory takes all");
+    pub(super) fn field(mut self, name: &str, value: &str) -> Self {
+        for part in [name, ": ", value, "\r\n"] {
+            self.0.push_str(part);
+        }
         self
     }
 
     /// Adds a field that there may be.
-    pub(super) fn maybe(self, name: &str, value: Option<impl std::fmt::Display>) -> Self {
+    pub(super) fn maybe(self, name: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.field(name, value),
             None => self,
@@ -44,8 +43,8 @@ impl Head {
 
     /// The head, before a block of that type and length.
     pub(super) fn block(self, media_type: &str, length: usize) -> String {
-        let mut head = self.field("Content-Type", media_type).field("Content-Length", length).0;
-        head.push_str("\r\n");
+        let mut head = self.field("Content-Type", media_type).0;
+        write!(head, "Content-Length: {length}\r\n\r\n").expect("memory takes all");
         head
     }
 }
@@ -63,32 +62,43 @@ pub(super) fn record_id() -> String {
     });
     let high = high & !0xf000 | 0x4000;
     let low = low & !(0b11 << 62) | (0b10 << 62);
-    format!(
-        "<urn:uuid:{:08x}-{:04x}-{:04x}-{:04x}-{:012x}>",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff
-    )
+    let digits = u128::from(high) << 64 | u128::from(low);
+    let mut id = String::with_capacity("<urn:uuid:00000000-0000-4000-8000-000000000000>".len());
+    id.push_str("<urn:uuid:");
+    for digit in 0..32 {
+        if matches!(digit, 8 | 12 | 16 | 20) {
+            id.push('-');
+        }
+        let value = digits >> (4 * (31 - digit)) & 0xf;
+        id.push(char::from(b"0123456789abcdef"[value as usize]));
+    }
+    id.push('>');
+    id
 }
 
 /// The SHA-1 of content in base32, as archives name it.
 pub(super) fn payload_digest(content: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let digest = Sha1::digest(content);
-    let digits = digest.chunks(5).flat_map(|bytes| {
+    let mut digits = String::with_capacity(32);
+    for bytes in digest.chunks(5) {
         let group = bytes.iter().fold(0_u64, |group, byte| group << 8 | u64::from(*byte));
-        (0..8).rev().map(move |digit| char::from(ALPHABET[(group >> (5 * digit) & 31) as usize]))
-    });
-    digits.collect()
+        for digit in (0..8).rev() {
+            digits.push(char::from(ALPHABET[(group >> (5 * digit) & 31) as usize]));
+        }
+    }
+    digits
 }
+
+/// The memory that a head of HTTP is given at first.
+const HEAD_BYTES: usize = 1024;
 
 /// The head of a request as HTTP/1.1 would have it, with `***` for what is secret.
 pub(super) fn request_head(method: &Method, target: &str, host: &str, fields: &Fields) -> Vec<u8> {
-    let mut head = format!("{method} {target} HTTP/1.1\r\n").into_bytes();
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    write!(head, "{method} {target} HTTP/1.1\r\n").expect("memory takes all");
     if !fields.contains("host") {
-        head.extend_from_slice(format!("Host: {host}\r\n").as_bytes());
+        push_field(&mut head, "Host", host.as_bytes());
     }
     for field in fields.iter() {
         let value = if field.is_secret() { b"***" } else { field.value() };
@@ -107,16 +117,16 @@ pub(super) fn response_head(
     is_decoded: bool,
 ) -> Vec<u8> {
     let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason.unwrap_or_default()).into_bytes();
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    write!(head, "HTTP/1.1 {status} {}\r\n", reason.unwrap_or_default()).expect("memory takes all");
     for field in fields.iter() {
         let is_gone = field.is("transfer-encoding")
             || is_decoded && field.is("content-encoding")
             || length.is_some() && field.is("content-length");
         if is_gone {
-            push_field(&mut head, &format!("X-Archive-Orig-{}", field.name()), field.value());
-        } else {
-            push_field(&mut head, field.name(), field.value());
+            head.extend_from_slice(b"X-Archive-Orig-");
         }
+        push_field(&mut head, field.name(), field.value());
     }
     if let Some(length) = length {
         push_field(&mut head, "Content-Length", length.to_string().as_bytes());

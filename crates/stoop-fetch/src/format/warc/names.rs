@@ -1,0 +1,47 @@
+//! What an archive calls things: URLs, hosts, versions and types.
+
+use stoop::{Fields, Version};
+
+use crate::record::Record;
+
+/// A URL as an archive names it: without a password.
+pub(super) fn uri(url: &str) -> String {
+    let mut uri = crate::mask::text(url).into_owned();
+    uri.retain(|c| !matches!(c, '\r' | '\n' | ' '));
+    uri
+}
+
+/// The URL of a job as an archive names it: that of its first request, or what would have been that.
+pub(super) fn target_uri(record: &Record<'_>) -> Option<String> {
+    let capture = record.outcome.capture.as_ref();
+    if let Some(first) = capture.and_then(|capture| capture.exchanges.first()) {
+        return Some(uri(&first.url));
+    }
+    let url = record.shown_url();
+    let url = crate::target::target(std::str::from_utf8(&url).ok()?).ok()?;
+    url::Url::parse(&url).ok().map(|url| uri(url.as_str()))
+}
+
+/// The host of a URL that a request was sent to, with the port where the URL has it.
+pub(super) fn host(url: &str) -> &str {
+    let authority = url.split_once("//").map_or(url, |(_, rest)| rest);
+    let authority = &authority[..authority.find(['/', '?', '#']).unwrap_or(authority.len())];
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
+/// The name of a version in `WARC-Protocol`.
+pub(super) fn protocol(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("http/1.0"),
+        Version::HTTP_11 => Some("http/1.1"),
+        Version::HTTP_2 => Some("h2"),
+        _ => None,
+    }
+}
+
+/// The media type without its parameters.
+pub(super) fn media_type(fields: &Fields) -> String {
+    let value = fields.first("content-type").map(String::from_utf8_lossy).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence.is_empty() { "unk".to_owned() } else { essence }
+}
