@@ -5,6 +5,7 @@ mod frames;
 mod json_lines;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod pieces;
 mod printable;
 mod shards;
 #[cfg(feature = "parquet")]

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use self::parts::{Counts, ManifestLine, Resumable, Shard, with_path};
 use super::RecordFormat;
 use super::frames::{Frame, FrameWriter, Frames};
+use super::pieces;
 use crate::record::Record;
 use crate::summary::ResultCode;
 
@@ -270,7 +271,7 @@ impl<F: ShardFormat> ShardWriter<F> {
         self.bytes.clear();
         self.bytes.shrink_to(1 << 20);
         let written = self.format.encode(record, &mut self.bytes)?;
-        shard.file.write_all(written)?;
+        pieces::write_all(&mut shard.file, written)?;
         shard.bytes += written.len() as u64;
         shard.counts.records += 1;
         shard.counts.ok += u64::from(result == 0);
@@ -320,7 +321,7 @@ impl<F: ShardFormat> ShardWriter<F> {
         let Some(mut shard) = self.current.take() else { return Ok(()) };
         let mut end = Vec::new();
         self.format.end_shard(&mut end)?;
-        shard.file.write_all(&end)?;
+        pieces::write_all(&mut shard.file, &end)?;
         shard.bytes += end.len() as u64;
         shard.file.flush()?;
         if let Some(resumable) = &mut self.resumable {

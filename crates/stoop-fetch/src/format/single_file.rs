@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::frames::Frames;
+use super::pieces;
 use super::shards::{ShardFormat, ShardRecords};
 
 /// Writes the records of a run as one file. It takes what a run writes in the format that it was made with, and nothing
@@ -40,11 +41,11 @@ impl<F: ShardFormat, W: Write> SingleFile<F, W> {
         match record {
             Some(record) => {
                 let bytes = self.format.encode(record, &mut self.bytes)?;
-                self.writer.write_all(bytes)
+                pieces::write_all(&mut self.writer, bytes)
             }
             None => {
                 self.format.end_shard(&mut self.bytes)?;
-                self.writer.write_all(&self.bytes)
+                pieces::write_all(&mut self.writer, &self.bytes)
             }
         }
     }
