@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-/// The kernel keeps the bytes of a larger write in larger blocks of memory, which it has to look for and a virtual
-/// machine often has to ask its host for: a write of 64 MiB took up to five times as long, and as its parts 1.0 times.
+/// For a larger write the kernel takes larger blocks of memory, which in a virtual machine often have to come from the
+/// host first: measured, 1 GiB in writes of 64 MiB took up to five times the CPU time of writes of 256 KiB.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Writes all of `bytes`.

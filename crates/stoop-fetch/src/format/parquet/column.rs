@@ -1,5 +1,6 @@
 //! One column of a row group: its values, gathered for a while, then pages in memory.
 
+use std::io::{Cursor, Read};
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +12,7 @@ use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
@@ -45,7 +47,7 @@ impl Column {
         properties: WriterPropertiesPtr,
         totals: Arc<PageTotals>,
     ) -> Self {
-        let pages = Pages { waiting: Arc::default(), totals };
+        let pages = Pages::default();
         Self {
             values: match descriptor.physical_type() {
                 Type::BOOLEAN => Values::Booleans(Vec::new()),
@@ -60,7 +62,7 @@ impl Column {
             writer: get_column_writer(
                 descriptor,
                 properties,
-                Box::new(PagesWriter { pages: pages.clone(), written: 0 }),
+                Box::new(PagesWriter { pages: pages.clone(), written: 0, totals }),
             ),
             pages,
         }
@@ -142,7 +144,7 @@ impl Column {
                 let values: Vec<_> = values.collect();
                 writer.write_batch(&values, definitions, repetitions)?;
                 drop(values);
-                // It is not copied unless the writer keeps a value, for its statistics.
+                // The writer keeps values for its statistics and its dictionary: their memory is theirs then.
                 if shared.is_unique() {
                     *bytes = shared.into();
                     bytes.clear();
@@ -156,12 +158,7 @@ impl Column {
         Ok(())
     }
 
-    /// The pages that are complete.
-    pub(super) fn pages(&self) -> &Pages {
-        &self.pages
-    }
-
-    /// Ends the column: its pages, and what is to be said of them, where they are counted from 0.
+    /// Ends the column: its pages, and what is to be said of them.
     pub(super) fn close(mut self) -> Result<(Pages, ColumnCloseResult)> {
         self.encode()?;
         Ok((self.pages, self.writer.close()?))
@@ -186,44 +183,22 @@ impl Values {
     }
 }
 
-/// The complete pages of a column, each with its head, that are not in the file yet.
-#[derive(Clone, Debug)]
-pub(super) struct Pages {
-    waiting: Arc<Mutex<Vec<Vec<u8>>>>,
-    totals: Arc<PageTotals>,
-}
+/// The pages of a column, each with its head. They are freed as they are read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pages(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Pages {
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn push(&self, page: Vec<u8>) {
-        self.totals.waiting.fetch_add(page.len() as u64, Relaxed);
-        self.lock().push(page);
-    }
-
-    /// Appends all of them, and says how many bytes they have.
-    pub(super) fn take(&self, into: &mut Vec<u8>) -> u64 {
-        let mut taken = 0;
-        for page in self.lock().drain(..) {
-            taken += page.len() as u64;
-            match into.is_empty() {
-                true => *into = page,
-                false => into.extend_from_slice(&page),
-            }
-        }
-        self.totals.waiting.fetch_sub(taken, Relaxed);
-        taken
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The lengths of all complete pages of a row group.
+/// The lengths of all pages of a row group that are complete.
 #[derive(Debug, Default)]
 pub(super) struct PageTotals {
-    /// Of those that are not in the file yet, as they are written.
-    pub(super) waiting: AtomicU64,
-    /// Of all, before they were compressed.
+    /// As they are written.
+    pub(super) written: AtomicU64,
+    /// Before they were compressed.
     pub(super) plain: AtomicU64,
 }
 
@@ -231,6 +206,7 @@ pub(super) struct PageTotals {
 struct PagesWriter {
     pages: Pages,
     written: u64,
+    totals: Arc<PageTotals>,
 }
 
 impl PageWriter for PagesWriter {
@@ -239,12 +215,57 @@ impl PageWriter for PagesWriter {
         let mut spec = SerializedPageWriter::new(&mut sink).write_page(page)?;
         spec.offset = self.written;
         self.written += spec.bytes_written;
-        self.pages.totals.plain.fetch_add(spec.uncompressed_size as u64, Relaxed);
-        self.pages.push(sink.into_inner()?);
+        self.totals.written.fetch_add(spec.bytes_written, Relaxed);
+        self.totals.plain.fetch_add(spec.uncompressed_size as u64, Relaxed);
+        self.pages.lock().push(sink.into_inner()?);
         Ok(spec)
     }
 
     fn close(&mut self) -> Result<()> {
         Ok(())
+    }
+}
+
+/// The reader of pages, from the first to the last, once.
+pub(super) struct PagesReader {
+    pages: std::vec::IntoIter<Vec<u8>>,
+    current: Cursor<Vec<u8>>,
+}
+
+impl Read for PagesReader {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            match self.current.read(into)? {
+                0 => match self.pages.next() {
+                    Some(page) => self.current = Cursor::new(page),
+                    None => return Ok(0),
+                },
+                read => return Ok(read),
+            }
+        }
+    }
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.lock().iter().map(|page| page.len() as u64).sum()
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = PagesReader;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        match start {
+            0 => Ok(PagesReader {
+                pages: mem::take(&mut *self.lock()).into_iter(),
+                current: Cursor::default(),
+            }),
+            _ => Err(ParquetError::General("a column is read from its beginning".to_owned())),
+        }
+    }
+
+    fn get_bytes(&self, _start: u64, _length: usize) -> Result<Bytes> {
+        Err(ParquetError::General("a column is read as a whole".to_owned()))
     }
 }

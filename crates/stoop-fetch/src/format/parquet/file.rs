@@ -10,11 +10,11 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescPtr, SchemaDescriptor, TypePtr};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, SchemaDescPtr, TypePtr};
 
 use super::arrow::arrow_schema;
 use super::column::{Column, PageTotals};
-use super::footer::{Chunk, Footer, MAGIC};
 use super::row::RowReader;
 use super::schema::{BODY, Node, REPETITIVE, nodes, schema};
 
@@ -33,23 +33,14 @@ pub(super) struct FileSettings {
 /// A file that is being written.
 pub(super) struct FileEncoder {
     settings: FileSettings,
-    schema: SchemaDescPtr,
-    properties: WriterPropertiesPtr,
+    writer: SerializedFileWriter<Vec<u8>>,
     nodes: Arc<[Node]>,
-    /// The bytes that the file has.
-    length: u64,
-    footer: Footer,
     group: Option<RowGroup>,
 }
 
-/// A row group that is being filled. The pages of its content are in the file as soon as they are full; those of the
-/// other columns, which are small, follow when it ends.
+/// A row group that is being filled.
 struct RowGroup {
     columns: Vec<Column>,
-    /// The column of content.
-    content: Option<usize>,
-    /// Where it begins in the file.
-    start: u64,
     /// The bytes of its records, before they were encoded.
     bytes: u64,
     totals: Arc<PageTotals>,
@@ -61,17 +52,19 @@ impl FileEncoder {
         let schema = schema(settings.has_content);
         let nodes = nodes(&schema).into();
         let properties = properties(&settings, &schema).map_err(failed)?;
-        let schema = Arc::new(SchemaDescriptor::new(schema));
-        let footer = Footer::default();
-        Ok(Self { settings, schema, properties, nodes, length: 0, footer, group: None })
+        let writer = SerializedFileWriter::new(Vec::new(), schema, properties).map_err(failed)?;
+        Ok(Self { settings, writer, nodes, group: None })
     }
 
     /// Adds a record; appends what the file has for it now, if anything.
     pub(super) fn push(&mut self, record: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
-        self.begin(into);
-        let start = self.length;
-        let group =
-            self.group.get_or_insert_with(|| RowGroup::new(&self.schema, &self.properties, start));
+        let group = match &mut self.group {
+            Some(group) => group,
+            None => self.group.insert(RowGroup::new(
+                &self.writer.schema_descr().clone().into(),
+                self.writer.properties(),
+            )),
+        };
         let mut row = RowReader(record);
         for node in self.nodes.iter() {
             group.value(node, &mut row, 0, 0).ok_or_else(not_a_record)?;
@@ -83,72 +76,57 @@ impl FileEncoder {
         for column in &mut group.columns {
             column.encode_if_full().map_err(failed)?;
         }
-        if let Some(content) = group.content {
-            self.length += group.columns[content].pages().take(into);
-        }
         if group.bytes >= self.settings.row_group_bytes {
-            self.end_group(into).map_err(failed)?;
+            self.end_group().map_err(failed)?;
         }
-        Ok(())
+        self.take_written(into)
     }
 
     /// Ends the file.
     pub(super) fn finish(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
-        self.begin(into);
-        self.end_group(into).map_err(failed)?;
-        let footer = mem::take(&mut self.footer);
-        footer.write(&self.schema, &self.properties, self.length, into).map_err(failed)
+        self.end_group().map_err(failed)?;
+        self.writer.finish().map_err(failed)?;
+        self.take_written(into)
     }
 
     /// The bytes that the file is going to have for what was added and not appended, at most: what is in no page yet
     /// counts as it is.
     pub(super) fn held_bytes(&self) -> u64 {
         self.group.as_ref().map_or(0, |group| {
-            let PageTotals { waiting, plain } = &*group.totals;
-            waiting.load(Relaxed) + group.bytes.saturating_sub(plain.load(Relaxed))
+            let PageTotals { written, plain } = &*group.totals;
+            written.load(Relaxed) + group.bytes.saturating_sub(plain.load(Relaxed))
         })
     }
 
-    /// Appends what stands at the beginning of the file.
-    fn begin(&mut self, into: &mut Vec<u8>) {
-        if self.length == 0 {
-            into.extend_from_slice(MAGIC);
-            self.length = MAGIC.len() as u64;
+    fn end_group(&mut self) -> Result<()> {
+        let Some(group) = self.group.take() else { return Ok(()) };
+        let mut writer = self.writer.next_row_group()?;
+        for column in group.columns {
+            let (pages, about) = column.close()?;
+            writer.append_column(&pages, about)?;
         }
+        writer.close().map(|_| ())
     }
 
-    /// Appends what the file does not have of the row group: the rest of its content, and the other columns.
-    fn end_group(&mut self, into: &mut Vec<u8>) -> Result<()> {
-        let Some(group) = self.group.take() else { return Ok(()) };
-        let closed = group.columns.into_iter().map(Column::close).collect::<Result<Vec<_>>>()?;
-        if let Some(content) = group.content {
-            self.length += closed[content].0.take(into);
+    fn take_written(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
+        self.writer.flush()?;
+        let written = self.writer.inner_mut();
+        match into.is_empty() {
+            true => mem::swap(into, written),
+            false => into.append(written),
         }
-        let mut chunks = Vec::with_capacity(closed.len());
-        for (number, (pages, about)) in closed.into_iter().enumerate() {
-            let start = if group.content == Some(number) { group.start } else { self.length };
-            self.length += pages.take(into);
-            chunks.push(Chunk::new(about, start)?);
-        }
-        self.footer.push(&self.schema, chunks, group.start)
+        Ok(())
     }
 }
 
 impl RowGroup {
-    fn new(schema: &SchemaDescPtr, properties: &WriterPropertiesPtr, start: u64) -> Self {
+    fn new(schema: &SchemaDescPtr, properties: &WriterPropertiesPtr) -> Self {
         let totals = Arc::<PageTotals>::default();
         let columns = schema
             .columns()
             .iter()
             .map(|column| Column::new(column.clone(), Arc::clone(properties), Arc::clone(&totals)));
-        let is_content = |column: &ColumnDescPtr| column.path().string() == BODY;
-        Self {
-            columns: columns.collect(),
-            content: schema.columns().iter().position(is_content),
-            start,
-            bytes: 0,
-            totals,
-        }
+        Self { columns: columns.collect(), bytes: 0, totals }
     }
 
     /// Takes the value of a node from a row and adds it to its columns, where `definition` is how many of those that can

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::record::{Field, Row};
 use stoop::Fields;
 
-use super::schema::BODY;
 use super::*;
 use crate::capture::Capture;
 use crate::extract::{ChainHop, Extracted, TlsDetails};
@@ -151,37 +149,6 @@ fn row_groups_end_by_bytes_and_hold_what_they_are_said_to() {
             assert_eq!(field(row, "url"), text(&format!("http://a/{number}")));
         }
     }
-}
-
-#[test]
-fn the_index_of_a_file_has_each_page_at_its_place() {
-    let outcomes = vec![full(); 2000];
-    let file = file(Parquet::new().row_group_bytes(1 << 18), &outcomes);
-    let options = ReadOptionsBuilder::new().with_page_index().build();
-    let reader = SerializedFileReader::new_with_options(file.clone(), options).expect("Parquet");
-    let metadata = reader.metadata();
-    assert!(metadata.num_row_groups() > 1);
-    // The content of a row group stands before its other columns.
-    let mut next = 4;
-    for (number, group) in metadata.row_groups().iter().enumerate() {
-        assert_eq!(group.file_offset(), Some(next));
-        let index = metadata.page_index_for_row_group(number);
-        let columns = group.columns().iter().enumerate();
-        let (content, others): (Vec<_>, Vec<_>) =
-            columns.partition(|(_, column)| column.column_path().string() == BODY);
-        for (number, column) in content.into_iter().chain(others) {
-            let (start, length) = column.byte_range();
-            assert_eq!(start, next as u64, "{}", column.column_path());
-            let mut page = column.data_page_offset();
-            for location in index.page_locations(number).expect("an index") {
-                assert_eq!(location.offset, page, "{}", column.column_path());
-                page += i64::from(location.compressed_page_size);
-            }
-            next += length as i64;
-            assert_eq!(page, next, "{}", column.column_path());
-        }
-    }
-    assert!((next as usize) < file.len());
 }
 
 #[test]

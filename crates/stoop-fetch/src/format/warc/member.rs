@@ -4,9 +4,11 @@ use std::io;
 
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
-/// Records up to this length are compressed by [`SHORT_LEVEL`], if the level is not above the default: the table of codes
-/// that a better level makes for each costs more time than a request takes to be sent, and saves 50 bytes.
+/// Records up to this length are compressed by [`SHORT_LEVEL`], unless a level above the default is asked for. A better
+/// level makes a table of codes for each of them, which saves some 50 bytes.
 const SHORT_BYTES: usize = 2 << 10;
+
+/// The level of zlib that has one table for all.
 const SHORT_LEVEL: u32 = 1;
 
 /// The level of zlib by default.
@@ -16,8 +18,9 @@ pub(super) const DEFAULT_LEVEL: u32 = 6;
 #[derive(Debug)]
 pub(super) struct Members {
     level: u32,
-    /// Those of the level, and of [`SHORT_LEVEL`].
+    /// Compresses by the level, once a record needs it.
     deflate: Option<Compress>,
+    /// Compresses short records.
     deflate_short: Option<Compress>,
 }
 

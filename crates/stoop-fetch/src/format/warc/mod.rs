@@ -58,7 +58,8 @@ impl Default for Warc {
 }
 
 impl Warc {
-    /// An archive whose records are compressed, by zlib's level 6; those of less than 2 KiB, such as requests, by level 1.
+    /// An archive whose records are compressed, by zlib's level 6; records of up to 2 KiB, as those of
+    /// requests and most metadata, by level 1.
     pub fn new() -> Self {
         Self {
             members: Members::new(DEFAULT_LEVEL),
@@ -76,7 +77,8 @@ impl Warc {
         Self { members: Members::new(0), ..self }
     }
 
-    /// Compresses by a level of zlib, 1 (fast) to 9 (small). From 7 on, short records are compressed by it too.
+    /// Compresses by a level of zlib, 1 (fast) to 9 (small). Records of up to 2 KiB are compressed by level 1 unless it is
+    /// above 6.
     #[must_use]
     pub fn level(self, level: u32) -> Self {
         Self { members: Members::new(level.clamp(1, 9)), ..self }

@@ -45,3 +45,33 @@ pub(super) fn media_type(fields: &Fields) -> String {
     let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence.is_empty() { "unk".to_owned() } else { essence }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_its_port_and_no_password() {
+        for (url, expected) in [
+            ("http://a.test/", "a.test"),
+            ("https://a.test:8443/b?c@d", "a.test:8443"),
+            ("http://u:p@a.test:81", "a.test:81"),
+            ("http://u:p%40@[::1]:81/@", "[::1]:81"),
+            ("http://a.test?q", "a.test"),
+        ] {
+            assert_eq!(host(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_uri_of_a_job_is_that_of_a_request() {
+        let outcome = crate::Outcome::error("dns_nxdomain");
+        let target = |url: &[u8]| {
+            target_uri(&Record::new(url, 0, std::time::Duration::ZERO, &outcome))
+        };
+        assert_eq!(target(b"a.test").as_deref(), Some("https://a.test/"));
+        assert_eq!(target(b"http://u:p@A.test/x y").as_deref(), Some("http://u:***@a.test/x%20y"));
+        assert_eq!(target(b"no URL"), None);
+        assert_eq!(target(b"\xff"), None);
+    }
+}
