@@ -31,8 +31,9 @@ const END_MAX: Duration = Duration::from_secs(2);
 
 const POLL_PERIOD: Duration = Duration::from_millis(5);
 
-/// What stands for the sockets of a service manager among the names of places.
-pub(super) const MANAGER: &str = "LISTEN_FDS";
+/// What stands for the sockets of a service manager among the names of places: those where what is spoken depends on the
+/// certificate, and those for HTTP without TLS.
+pub(super) const MANAGED: [&str; 2] = ["LISTEN_FDS", "http://LISTEN_FDS"];
 
 /// What the process before this one has handed over.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use stoop::Binding;
 
 use super::args::Settings;
-use super::hand_over::{Handed, MANAGER};
+use super::hand_over::{Handed, MANAGED};
 use super::socket_files::SocketFiles;
 use super::{manager, places};
 use crate::failure::CommandFailure;
@@ -31,12 +31,14 @@ pub(super) fn listening(
 ) -> Result<Listening, CommandFailure> {
     let workers = settings.workers();
     let mut listening = Listening::default();
-    let managed = manager::sockets()?.into_iter().map(|socket| vec![socket]);
-    let inherited = std::iter::from_fn(|| handed.sockets(MANAGER));
-    for sockets in managed.chain(inherited) {
+    let mut managed = manager::sockets()?;
+    for name in MANAGED {
+        managed.extend(std::iter::from_fn(|| Some((name, handed.sockets(name)?))));
+    }
+    for (name, sockets) in managed {
         listening.sockets_max += sockets.len().max(workers);
-        listening.names.push(MANAGER.to_owned());
-        let binding = places::with_sockets(MANAGER, sockets)?;
+        listening.names.push(name.to_owned());
+        let binding = places::with_sockets(name, sockets)?;
         listening.bindings.push(settings.behind_balancers(binding));
     }
     let default = [places::DEFAULT.to_owned()];

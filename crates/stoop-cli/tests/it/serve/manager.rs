@@ -1,9 +1,10 @@
 //! What the service manager is told, by a socket in its place (sd_notify(3)).
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixDatagram;
-use std::process::Command;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::{Folder, Served};
@@ -44,6 +45,55 @@ fn served(folder: &Folder) -> Served {
 
 fn signal(name: &str, process: &str) {
     assert!(Command::new("kill").args(["-s", name, process]).status().unwrap().success());
+}
+
+/// The request for `path` on a connection, and its answer.
+fn answer(mut stream: impl Read + Write, path: &str) -> String {
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+/// The sockets of a `.socket` unit (sd_listen_fds(3)): a process may have them only if LISTEN_PID is its number, which a
+/// shell has that becomes the process. One is named `http`, and speaks no TLS.
+#[test]
+fn sockets_of_the_manager_are_served_by_their_names_also_after_a_hand_over() {
+    let folder = Folder::new(&[("f", "content")]);
+    let manager = Manager::new(&folder);
+    let path = folder.path().join("socket");
+    let (tcp, unix) =
+        (TcpListener::bind("127.0.0.1:0").unwrap(), UnixListener::bind(&path).unwrap());
+    let address = tcp.local_addr().unwrap();
+    let stoop = crate::stoop::stoop("serve");
+    let mut command = Command::new("sh");
+    command.env("NOTIFY_SOCKET", folder.path().join("notify"));
+    command.args(["-c", "exec 3<&0 4<&2 0</dev/null 2>/dev/null; LISTEN_PID=$$ exec \"$@\"", "sh"]);
+    command.env("LISTEN_FDS", "2").env("LISTEN_FDNAMES", "site.socket:http");
+    command.arg(stoop.get_program()).args(stoop.get_args());
+    command.arg(folder.path()).arg("--tls-self-signed");
+    command.stdin(OwnedFd::from(tcp)).stderr(OwnedFd::from(unix)).stdout(Stdio::piped());
+    let mut first = Served::run(command);
+    assert_eq!(first.authority, address.to_string());
+    assert_eq!(manager.told(), "READY=1");
+    let are_served = || {
+        let clear = answer(UnixStream::connect(&path).unwrap(), "/f");
+        assert!(clear.starts_with("HTTP/1.1 200") && clear.ends_with("content"), "{clear}");
+        let refused = answer(TcpStream::connect(address).unwrap(), "/f");
+        assert!(!refused.contains("content"), "{refused}");
+        let curl = Command::new("curl").args(["-sk", &format!("https://{address}/f")]).output();
+        match curl {
+            Ok(curl) => assert_eq!(String::from_utf8_lossy(&curl.stdout), "content"),
+            Err(_) => crate::stoop::skip("sockets of the manager", "curl is not installed"),
+        }
+    };
+    are_served();
+    first.signal("USR2");
+    let second = manager.main_process();
+    assert_eq!(first.ended(), Some(0));
+    are_served();
+    signal("TERM", &second);
+    assert_eq!(manager.told(), "STOPPING=1");
 }
 
 /// The manager would end the new process too. Sockets that were there stay, whatever the workers are.
