@@ -1,7 +1,6 @@
 //! The guide: pages for those who write services, with examples that are tested.
 //!
-//! It is there for readers, and in no build of a program. An axum application on stoop is what the documentation of
-//! `stoop-axum` is about; the client has a guide of its own, `stoop::guide`.
+//! It is there for readers, and in no build of a program. The client has a guide of its own, `stoop::guide`.
 //!
 //! | page | what it is for |
 //! |---|---|
@@ -9,6 +8,8 @@
 //! | [`load_balancer`] | the PROXY protocol, Forwarded and its older fields, readiness |
 //! | [`metrics`] | counters and histograms for Prometheus and the façade `metrics`, the status page |
 //! | [`upgrade`] | a new process that takes over the sockets of the old one |
+//! | `stoop::guide::server_limits` | every limit of the server ([`ServerLimits`](stoop::ServerLimits)) with its default, and the memory that they bound |
+//! | an axum application on stoop | the documentation of the crate `stoop-axum` |
 
 #[doc = include_str!("../docs/first_service.md")]
 #[cfg(all(feature = "compression", feature = "json", feature = "tls"))]

@@ -8,6 +8,7 @@ use crate::stoop::{run, stoop};
 
 const README: &str = include_str!("../../../../../README.md");
 const GUIDE: &str = include_str!("../../../../stoop/docs/command.md");
+const UPGRADE: &str = include_str!("../../../../stoop-web/docs/upgrade.md");
 
 /// The part of the guide that is about a directory.
 fn guide() -> &'static str {
@@ -45,13 +46,15 @@ fn folder() -> Folder {
 fn commands(text: &str) -> Vec<&str> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("$ "));
     let lines = lines.filter(|line| line.starts_with("stoop serve "));
-    lines.map(|line| line.split(" #").next().unwrap_or(line).trim()).collect()
+    let lines = lines.map(|line| line.split(" #").next().unwrap_or(line).trim());
+    // In the background it would be as well.
+    lines.map(|line| line.trim_end_matches(" &")).collect()
 }
 
 #[test]
 fn each_command_that_is_shown_is_one_that_it_takes() {
     let (folder, help) = (folder(), help());
-    for (text, least) in [(README, 4), (guide(), 8), (&*help, 7)] {
+    for (text, least) in [(README, 4), (guide(), 8), (&*help, 7), (UPGRADE, 1)] {
         let commands = commands(text);
         assert!(commands.len() >= least, "{commands:?}");
         for command in commands {
