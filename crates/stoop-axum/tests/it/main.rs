@@ -8,6 +8,7 @@ mod draining;
 mod extractors;
 mod layers;
 mod make_services;
+mod messages;
 mod serving;
 mod upgrades;
 #[cfg(feature = "websocket")]
