@@ -21,6 +21,12 @@ use crate::{rounds, table, usage, work};
 const RATIO: &str = "p99_of_alone";
 const LEFT: &str = "left";
 const LAST: &str = "last_end_s";
+const PER_CLIENT: &str = "kib_per_client";
+const OTHER: &str = "other";
+
+/// What a client may cost by the table of memory in `crates/stoop/docs/server_limits.md`: `head_bytes_max` of a head that
+/// is not complete, `output_bytes_max` of a response that is not read. The content of the responses is one for all.
+const KIB_PER_CLIENT_MAX: f64 = 64.0;
 
 const METRICS: &[Metric] = &[
     metric(RATIO, "p99 beside them / alone", 2),
@@ -30,12 +36,12 @@ const METRICS: &[Metric] = &[
     metric("samples", "samples", 0),
     metric("errors", "errors", 0),
     metric("growth_mib", "growth of memory, MiB", 1),
-    metric("kib_per_client", "KiB/client", 2),
+    metric(PER_CLIENT, "KiB/client", 2),
     // How the slow clients have ended, and how long after their first byte.
     metric("timed_out", "ended by 408", 0),
     metric("closed", "closed", 0),
     metric("reset", "reset", 0),
-    metric("other", "other answers", 0),
+    metric(OTHER, "other answers", 0),
     metric(LEFT, "left at the end", 0),
     metric("first_end_s", "first end, s", 2),
     metric(LAST, "last end, s", 2),
@@ -156,12 +162,12 @@ impl SlowTurn<'_> {
             ("max_ms", result.count("max_us")? / 1e3),
             ("samples", result.requests as f64),
             ("growth_mib", growth / 1024.0 / 1024.0),
-            ("kib_per_client", growth / 1024.0 / f64::from(options.clients)),
+            (PER_CLIENT, growth / 1024.0 / f64::from(options.clients)),
             ("first_end_s", result.count("first_end_us")? / 1e6),
             (LAST, result.count("last_end_us")? / 1e6),
             ("cpu_s", cpu.as_secs_f64()),
         ]);
-        for key in ["errors", "timed_out", "closed", "reset", "other", LEFT] {
+        for key in ["errors", "timed_out", "closed", "reset", OTHER, LEFT] {
             sample.insert(key, result.count(key)?);
         }
         sample.extend(elsewhere);
@@ -182,6 +188,8 @@ fn subject(options: &SlowOptions, work: &'static SlowWork) -> Subject {
         Figure::median("p99 beside them / alone", RATIO, STOOP, Limit::AtMost(2.0)),
         Figure::worst("left at the end", LEFT, STOOP, Limit::Exactly(0.0)),
         Figure::worst("last end, s", LAST, STOOP, Limit::AtMost(work.end_max_s)),
+        Figure::worst("answers other than 408", OTHER, STOOP, Limit::Exactly(0.0)),
+        Figure::worst("KiB/client", PER_CLIENT, STOOP, Limit::AtMost(KIB_PER_CLIENT_MAX)),
     ];
     Subject {
         work: work.name,
