@@ -66,9 +66,8 @@ mod tests {
     #[test]
     fn the_uri_of_a_job_is_that_of_a_request() {
         let outcome = crate::Outcome::error("dns_nxdomain");
-        let target = |url: &[u8]| {
-            target_uri(&Record::new(url, 0, std::time::Duration::ZERO, &outcome))
-        };
+        let target =
+            |url: &[u8]| target_uri(&Record::new(url, 0, std::time::Duration::ZERO, &outcome));
         assert_eq!(target(b"a.test").as_deref(), Some("https://a.test/"));
         assert_eq!(target(b"http://u:p@A.test/x y").as_deref(), Some("http://u:***@a.test/x%20y"));
         assert_eq!(target(b"no URL"), None);
