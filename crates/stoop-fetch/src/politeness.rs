@@ -85,8 +85,8 @@ impl Politeness {
         Self { interval, ..self }
     }
 
-    /// The longest pause that a host is given after it answered 429 or 503, whatever its Retry-After says. By default
-    /// 60 s.
+    /// The longest pause that a host is given after it answered 429 or 503, whatever its Retry-After says, and the longest
+    /// Crawl-delay. By default 60 s.
     #[must_use]
     pub fn pause_max(self, pause: Duration) -> Self {
         Self { pause_max: pause, ..self }

@@ -70,13 +70,13 @@ the URLs of an origin share one connection, or as few as the server's limit of s
 
 Politeness: of one host, whatever its ports, at most 8 URLs are in flight at once, and the others of
 the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its
-Retry-After says, at most 60 s, or for 1 s, 2 s, 4 s and so on, and then given half as many at once,
-and one more with each round of other answers. A host that does not answer 20 times in turn is left
-alone for 30 s and more, with host_suspended for its URLs, until one is answered again. Time that a
-URL waits for its host is not part of its duration. --concurrency N lifts all of that, unless one of
-the options of politeness is given too. Each core holds up to 65,536 URLs that
-wait, and reads no further then: shuffle a list that is sorted by hosts. Where a redirect leads is
-not counted.
+Retry-After says, at most 60 s unless --host-pause-max says otherwise, or for 1 s, 2 s, 4 s and so
+on, and then given half as many at once, and one more with each round of other answers. A host that
+does not answer 20 times in turn is left alone for 30 s and more, with host_suspended for its URLs,
+until one is answered again. Time that a URL waits for its host is not part of its duration.
+--concurrency N lifts all of that, unless one of the options of politeness is given too. Each core
+holds up to 65,536 URLs that wait, and reads no further then: shuffle a list that is sorted by
+hosts. Where a redirect leads is not counted.
 
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
 then keeps the least with which as many are, and tries a little more and less from time to time; it
@@ -90,7 +90,7 @@ command: what has its line is not fetched again, what was in flight is, and no U
 signal or --duration then leaves no 'cancelled' lines: what is unfinished has no line yet, and is
 fetched the next time. The input must be what it was, and may have more at its end; what has changed
 is noticed, and so are options that shape the lines, and a second process. Others may differ, such as
---concurrency or --timeout. A run that is complete does nothing. --retry-failed fetches again what
+--concurrency, --timeout or --header. A run that is complete does nothing. --retry-failed fetches again what
 failed; its lines follow the others, and while they are not all there, the same command goes on with
 those that are left. --fail and the summary are of this command, not of those before; resumed is how
 many URLs were done before. Files in the folder of --output get their names once they are complete,

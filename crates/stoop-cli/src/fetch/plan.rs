@@ -36,7 +36,7 @@ const CONCURRENCY: usize = 100;
 const TIMEOUT: Duration = Duration::from_secs(5);
 const REDIRECTS_MAX: u32 = 10;
 /// More than nearly every page has, and a limit for endless bodies.
-const BODY_BYTES_MAX: u64 = 64 << 20;
+pub(super) const BODY_BYTES_MAX: u64 = 64 << 20;
 
 /// All settings of a run.
 #[derive(Clone, Debug)]

@@ -33,12 +33,17 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "N")]
     host_failures: Option<u32>,
 
+    /// Longest time that a host is left alone for because of its Retry-After, or its Crawl-delay
+    /// [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
+    host_pause_max: Option<Duration>,
+
     /// Count the hosts of a registrable domain as one, by the public suffix list
     #[arg(long)]
     by_domain: bool,
 
-    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay, of up to 60 s;
-    /// the rest gets 'robots_denied'
+    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay; the rest gets
+    /// 'robots_denied'
     #[arg(long)]
     robots: bool,
 
@@ -47,7 +52,7 @@ pub(crate) struct PolitenessArgs {
     robots_agent: Option<String>,
 
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "by_domain", "robots"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_pause_max", "by_domain", "robots"])]
     no_politeness: bool,
 }
 
@@ -70,6 +75,7 @@ impl PolitenessArgs {
         let is_asked_for = self.per_host.is_some()
             || interval.is_some()
             || self.host_failures.is_some()
+            || self.host_pause_max.is_some()
             || self.by_domain
             || self.robots;
         if self.no_politeness || concurrency.is_some() && !is_asked_for {
@@ -82,6 +88,10 @@ impl PolitenessArgs {
         };
         let politeness = match self.host_failures {
             Some(jobs) => politeness.failures_max(jobs),
+            None => politeness,
+        };
+        let politeness = match self.host_pause_max {
+            Some(pause) => politeness.pause_max(pause),
             None => politeness,
         };
         let politeness = politeness.interval(interval.unwrap_or_default()).group(self.group());
@@ -144,6 +154,9 @@ mod tests {
         let expected = Politeness::default().interval(second);
         assert_eq!(politeness(&slow, Some(50)), Some(expected.clone().per_host(50)));
         assert_eq!(politeness(&slow, None), Some(expected));
+        let patient = PolitenessArgs { host_pause_max: Some(second), ..args() };
+        assert_eq!(politeness(&patient, None), Some(Politeness::default().pause_max(second)));
+        assert!(politeness(&patient, Some(50)).is_some());
         assert_eq!(politeness(&PolitenessArgs { no_politeness: true, ..args() }, None), None);
     }
 

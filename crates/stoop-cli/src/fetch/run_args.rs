@@ -25,7 +25,6 @@ pub(crate) struct RunArgs {
         value_name = "CODES",
         requires = "run",
         num_args = 0..=1,
-        require_equals = true,
         default_missing_value = "error,400-999",
         value_delimiter = ',',
         value_parser = CodePattern::read

@@ -1,11 +1,14 @@
 //! Opens the folder of a run, and says what was done before and what is left.
 
 use clap::ValueEnum as _;
+use stoop::Method;
 use stoop_fetch::{HostGroup, RunFolder, RunFolderError};
 
+use super::content_args::name_of;
 use super::output::RecordOutput;
-use super::plan::{FetchPlan, UrlSource};
+use super::plan::{BODY_BYTES_MAX, FetchPlan, UrlSource};
 use super::run_args::absolute;
+use super::template::Template;
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -88,6 +91,22 @@ fn options(plan: &FetchPlan) -> Vec<(&'static str, String)> {
         ("--dedupe", on(jobs.is_distinct)),
         ("--if-changed-since", earlier.join(" ")),
     ];
+    let method = plan.template.as_ref().map(Template::method);
+    let body_max = match plan.max_body {
+        Some(BODY_BYTES_MAX) => String::new(),
+        Some(max) => max.to_string(),
+        None => "none".to_owned(),
+    };
+    all.extend([
+        (
+            "--request",
+            method.filter(|&it| it != Method::GET).map_or_else(String::new, Method::to_string),
+        ),
+        ("--compressed", on(plan.decodes)),
+        ("--max-body", body_max),
+        ("--compression", plan.compression.as_ref().map_or_else(String::new, name_of)),
+        ("--no-body", on(plan.has_no_body)),
+    ]);
     all.extend(plan.content.shape());
     all.extend(plan.filter.shape());
     all.retain(|(_, value)| !value.is_empty());

@@ -57,6 +57,11 @@ impl Template {
         Ok(Some(template))
     }
 
+    /// The method of every request.
+    pub(super) fn method(&self) -> &Method {
+        &self.method
+    }
+
     /// Whether a field of that name is given, or not to be sent.
     pub(super) fn names(&self, name: &str) -> bool {
         Header::names(&self.headers, name)

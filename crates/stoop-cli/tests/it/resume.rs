@@ -329,6 +329,10 @@ fn another_list_other_options_and_a_second_process_are_refused() {
         ("-f jsonl", "began with --format csv, and not jsonl"),
         ("--shard 1/2", "began with --shard (none), and not 1/2"),
         ("--csv-header", "began with --csv-header (none), and not on"),
+        ("-X HEAD", "began with --request (none), and not HEAD"),
+        ("--compressed", "began with --compressed (none), and not on"),
+        ("--max-body none", "began with --max-body (none), and not none"),
+        ("--max-body 5", "began with --max-body (none), and not 5"),
     ] {
         let other = run(runs.command(more), "");
         assert_eq!(other.code, Some(2), "{}", other.stderr);
@@ -414,7 +418,7 @@ fn what_failed_is_fetched_again_when_that_is_asked_for() {
     let ran = runs.finish("--retry-failed=dns_timeout,4xx");
     assert_eq!(ran.summary()["totalUrls"], 0);
     server.is_ill.store(false, SeqCst);
-    let ran = runs.finish("--retry-failed=5xx");
+    let ran = runs.finish("--retry-failed 5xx");
     assert_eq!((&ran.summary()["totalUrls"], &ran.summary()["resumed"]), (&5.into(), &46.into()));
     let found = codes();
     assert_eq!(found.len(), 51);
