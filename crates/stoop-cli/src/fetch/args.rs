@@ -154,8 +154,7 @@ different lines.
 Columns (parquet): the fields of jsonl, which are null where they are left out there; start_time and
 the times of tls are times, chain and subject_an lists, meta is a text in JSON. headers, a list of
 {name, value}, and body, bytes, are the answer as it was received, a body over 2,014 MiB is null. A
-row group ends at 64 MiB of records, before compression. It is in memory until then, compressed, and
-twice while it is written.
+row group ends at 64 MiB of records, before compression, which is also about the memory it takes.
 
 Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused

@@ -33,14 +33,14 @@ pub trait ShardFormat: RecordFormat {
         self.begin(into);
     }
 
-    /// What a file gets for a record, as it was formatted, now: by default the record itself. A format that writes
-    /// records otherwise than one after the other keeps it, and may append to `into` what it has for the file.
+    /// Writes to the file what it gets for a record, as it was formatted, now, and returns how many bytes that is: by
+    /// default the record itself. A format that writes records otherwise than one after the other keeps it, and may write
+    /// what it has for the file.
     ///
     /// # Errors
-    /// The format has no place for it.
-    fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
-        let _ = into;
-        Ok(record)
+    /// Those of the file; and the format has no place for the record.
+    fn encode(&mut self, record: &[u8], file: &mut dyn Write) -> io::Result<u64> {
+        pieces::write_all(file, record)
     }
 
     /// How many bytes the file will have for the records that were kept so, nearly. By default 0.
@@ -48,13 +48,15 @@ pub trait ShardFormat: RecordFormat {
         0
     }
 
-    /// Appends what stands at the end of a file. By default what [`end`](RecordFormat::end) does.
+    /// Writes what stands at the end of a file, and returns how many bytes that is. By default what
+    /// [`end`](RecordFormat::end) appends.
     ///
     /// # Errors
-    /// What was kept cannot be written.
-    fn end_shard(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
-        self.end(into);
-        Ok(())
+    /// Those of the file.
+    fn end_shard(&mut self, file: &mut dyn Write) -> io::Result<u64> {
+        let mut end = Vec::new();
+        self.end(&mut end);
+        pieces::write_all(file, &end)
     }
 
     /// Whether a file can be cut behind any of its records, and go on there, as a run with a
@@ -145,8 +147,7 @@ impl Shards {
         let next = self.next_number().map_err(of)?;
         let records = ShardRecords::new(format.clone());
         let (current, resumable) = (None, None);
-        let bytes = Vec::new();
-        Ok((records, ShardWriter { shards: self, format, next, current, bytes, resumable }))
+        Ok((records, ShardWriter { shards: self, format, next, current, resumable }))
     }
 
     /// The first number that no file has.
@@ -220,8 +221,6 @@ pub struct ShardWriter<F> {
     format: F,
     next: u64,
     current: Option<Shard>,
-    /// What the format appends.
-    bytes: Vec<u8>,
     /// What is kept where the run can be resumed.
     resumable: Option<Resumable>,
 }
@@ -268,11 +267,7 @@ impl<F: ShardFormat> ShardWriter<F> {
                 None => shard.index.push(line),
             }
         }
-        self.bytes.clear();
-        self.bytes.shrink_to(1 << 20);
-        let written = self.format.encode(record, &mut self.bytes)?;
-        pieces::write_all(&mut shard.file, written)?;
-        shard.bytes += written.len() as u64;
+        shard.bytes += self.format.encode(record, &mut shard.file)?;
         shard.counts.records += 1;
         shard.counts.ok += u64::from(result == 0);
         shard.counts.errors += u64::from(result == 2);
@@ -319,10 +314,7 @@ impl<F: ShardFormat> ShardWriter<F> {
     /// Ends the file that is being written, and gives it its name.
     fn close(&mut self) -> io::Result<()> {
         let Some(mut shard) = self.current.take() else { return Ok(()) };
-        let mut end = Vec::new();
-        self.format.end_shard(&mut end)?;
-        pieces::write_all(&mut shard.file, &end)?;
-        shard.bytes += end.len() as u64;
+        shard.bytes += self.format.end_shard(&mut shard.file)?;
         shard.file.flush()?;
         if let Some(resumable) = &mut self.resumable {
             return resumable.close(shard);

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use super::frames::Frames;
-use super::pieces;
 use super::shards::{ShardFormat, ShardRecords};
 
 /// Writes the records of a run as one file. It takes what a run writes in the format that it was made with, and nothing
@@ -14,14 +13,13 @@ pub struct SingleFile<F, W> {
     format: F,
     writer: W,
     has_begun: bool,
-    bytes: Vec<u8>,
 }
 
 impl<F: ShardFormat, W: Write> SingleFile<F, W> {
     /// The format and the writer of a run. They belong together.
     pub(super) fn open(format: F, writer: W) -> (ShardRecords<F>, Self) {
         let records = ShardRecords::new(format.clone());
-        (records, Self { format, writer, has_begun: false, bytes: Vec::new() })
+        (records, Self { format, writer, has_begun: false })
     }
 
     /// What the file was written to.
@@ -30,24 +28,16 @@ impl<F: ShardFormat, W: Write> SingleFile<F, W> {
     }
 
     fn push(&mut self, record: Option<&[u8]>) -> io::Result<()> {
-        self.bytes.clear();
-        // A row group is written at once, and seldom.
-        self.bytes.shrink_to(1 << 20);
         if !std::mem::replace(&mut self.has_begun, true) {
-            self.format.begin(&mut self.bytes);
-            self.writer.write_all(&self.bytes)?;
-            self.bytes.clear();
+            let mut begin = Vec::new();
+            self.format.begin(&mut begin);
+            self.writer.write_all(&begin)?;
         }
         match record {
-            Some(record) => {
-                let bytes = self.format.encode(record, &mut self.bytes)?;
-                pieces::write_all(&mut self.writer, bytes)
-            }
-            None => {
-                self.format.end_shard(&mut self.bytes)?;
-                pieces::write_all(&mut self.writer, &self.bytes)
-            }
-        }
+            Some(record) => self.format.encode(record, &mut self.writer)?,
+            None => self.format.end_shard(&mut self.writer)?,
+        };
+        Ok(())
     }
 }
 

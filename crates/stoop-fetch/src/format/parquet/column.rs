@@ -1,9 +1,8 @@
 //! One column of a row group: its values, gathered for a while, then pages in memory.
 
-use std::io::{Cursor, Read};
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use parquet::basic::Type;
@@ -12,7 +11,6 @@ use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer
 use parquet::data_type::ByteArray;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterPropertiesPtr;
-use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
@@ -158,7 +156,7 @@ impl Column {
         Ok(())
     }
 
-    /// Ends the column: its pages, and what is to be said of them.
+    /// Ends the column: its pages, and what is to be said of them, where they are counted from 0.
     pub(super) fn close(mut self) -> Result<(Pages, ColumnCloseResult)> {
         self.encode()?;
         Ok((self.pages, self.writer.close()?))
@@ -183,13 +181,18 @@ impl Values {
     }
 }
 
-/// The pages of a column, each with its head. They are freed as they are read.
+/// The complete pages of a column, each with its head.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pages(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Pages {
-    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn push(&self, page: Vec<u8>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(page);
+    }
+
+    /// Takes all of them, from the first to the last.
+    pub(super) fn take(&self) -> Vec<Vec<u8>> {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -217,55 +220,11 @@ impl PageWriter for PagesWriter {
         self.written += spec.bytes_written;
         self.totals.written.fetch_add(spec.bytes_written, Relaxed);
         self.totals.plain.fetch_add(spec.uncompressed_size as u64, Relaxed);
-        self.pages.lock().push(sink.into_inner()?);
+        self.pages.push(sink.into_inner()?);
         Ok(spec)
     }
 
     fn close(&mut self) -> Result<()> {
         Ok(())
-    }
-}
-
-/// The reader of pages, from the first to the last, once.
-pub(super) struct PagesReader {
-    pages: std::vec::IntoIter<Vec<u8>>,
-    current: Cursor<Vec<u8>>,
-}
-
-impl Read for PagesReader {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        loop {
-            match self.current.read(into)? {
-                0 => match self.pages.next() {
-                    Some(page) => self.current = Cursor::new(page),
-                    None => return Ok(0),
-                },
-                read => return Ok(read),
-            }
-        }
-    }
-}
-
-impl Length for Pages {
-    fn len(&self) -> u64 {
-        self.lock().iter().map(|page| page.len() as u64).sum()
-    }
-}
-
-impl ChunkReader for Pages {
-    type T = PagesReader;
-
-    fn get_read(&self, start: u64) -> Result<Self::T> {
-        match start {
-            0 => Ok(PagesReader {
-                pages: mem::take(&mut *self.lock()).into_iter(),
-                current: Cursor::default(),
-            }),
-            _ => Err(ParquetError::General("a column is read from its beginning".to_owned())),
-        }
-    }
-
-    fn get_bytes(&self, _start: u64, _length: usize) -> Result<Bytes> {
-        Err(ParquetError::General("a column is read as a whole".to_owned()))
     }
 }

@@ -1,7 +1,7 @@
 //! A file from its first record to its last: row groups, one after the other, and the footer.
 
 use std::fmt::{self, Formatter};
-use std::io;
+use std::io::{self, Write};
 use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,11 +10,12 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{ColumnPath, SchemaDescPtr, TypePtr};
+use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor, TypePtr};
 
+use super::super::pieces;
 use super::arrow::arrow_schema;
 use super::column::{Column, PageTotals};
+use super::footer::{Chunk, Footer, MAGIC};
 use super::row::RowReader;
 use super::schema::{BODY, Node, REPETITIVE, nodes, schema};
 
@@ -33,8 +34,12 @@ pub(super) struct FileSettings {
 /// A file that is being written.
 pub(super) struct FileEncoder {
     settings: FileSettings,
-    writer: SerializedFileWriter<Vec<u8>>,
+    schema: SchemaDescPtr,
+    properties: WriterPropertiesPtr,
     nodes: Arc<[Node]>,
+    /// The bytes that the file has.
+    length: u64,
+    footer: Footer,
     group: Option<RowGroup>,
 }
 
@@ -52,19 +57,16 @@ impl FileEncoder {
         let schema = schema(settings.has_content);
         let nodes = nodes(&schema).into();
         let properties = properties(&settings, &schema).map_err(failed)?;
-        let writer = SerializedFileWriter::new(Vec::new(), schema, properties).map_err(failed)?;
-        Ok(Self { settings, writer, nodes, group: None })
+        let schema = Arc::new(SchemaDescriptor::new(schema));
+        let footer = Footer::default();
+        Ok(Self { settings, schema, properties, nodes, length: 0, footer, group: None })
     }
 
-    /// Adds a record; appends what the file has for it now, if anything.
-    pub(super) fn push(&mut self, record: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
-        let group = match &mut self.group {
-            Some(group) => group,
-            None => self.group.insert(RowGroup::new(
-                &self.writer.schema_descr().clone().into(),
-                self.writer.properties(),
-            )),
-        };
+    /// Adds a record; writes what the file has for it now, if anything, and returns how many bytes that is.
+    pub(super) fn push(&mut self, record: &[u8], file: &mut dyn Write) -> io::Result<u64> {
+        let before = self.length;
+        self.begin(file)?;
+        let group = self.group.get_or_insert_with(|| RowGroup::new(&self.schema, &self.properties));
         let mut row = RowReader(record);
         for node in self.nodes.iter() {
             group.value(node, &mut row, 0, 0).ok_or_else(not_a_record)?;
@@ -77,19 +79,23 @@ impl FileEncoder {
             column.encode_if_full().map_err(failed)?;
         }
         if group.bytes >= self.settings.row_group_bytes {
-            self.end_group().map_err(failed)?;
+            self.end_group(file)?;
         }
-        self.take_written(into)
+        Ok(self.length - before)
     }
 
-    /// Ends the file.
-    pub(super) fn finish(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
-        self.end_group().map_err(failed)?;
-        self.writer.finish().map_err(failed)?;
-        self.take_written(into)
+    /// Ends the file, and returns how many bytes it has written for that.
+    pub(super) fn finish(&mut self, file: &mut dyn Write) -> io::Result<u64> {
+        let before = self.length;
+        self.begin(file)?;
+        self.end_group(file)?;
+        let footer = mem::take(&mut self.footer);
+        let end = footer.bytes(&self.schema, &self.properties, self.length).map_err(failed)?;
+        self.length += pieces::write_all(file, &end)?;
+        Ok(self.length - before)
     }
 
-    /// The bytes that the file is going to have for what was added and not appended, at most: what is in no page yet
+    /// The bytes that the file is going to have for what was added and not written, at most: what is in no page yet
     /// counts as it is.
     pub(super) fn held_bytes(&self) -> u64 {
         self.group.as_ref().map_or(0, |group| {
@@ -98,24 +104,27 @@ impl FileEncoder {
         })
     }
 
-    fn end_group(&mut self) -> Result<()> {
-        let Some(group) = self.group.take() else { return Ok(()) };
-        let mut writer = self.writer.next_row_group()?;
-        for column in group.columns {
-            let (pages, about) = column.close()?;
-            writer.append_column(&pages, about)?;
-        }
-        writer.close().map(|_| ())
-    }
-
-    fn take_written(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
-        self.writer.flush()?;
-        let written = self.writer.inner_mut();
-        match into.is_empty() {
-            true => mem::swap(into, written),
-            false => into.append(written),
+    /// Writes what stands at the beginning of the file.
+    fn begin(&mut self, file: &mut dyn Write) -> io::Result<()> {
+        if self.length == 0 {
+            self.length = pieces::write_all(file, MAGIC)?;
         }
         Ok(())
+    }
+
+    /// Writes the row group, if there is one, a column after the other.
+    fn end_group(&mut self, file: &mut dyn Write) -> io::Result<()> {
+        let Some(group) = self.group.take() else { return Ok(()) };
+        let start = self.length;
+        let mut chunks = Vec::with_capacity(group.columns.len());
+        for column in group.columns {
+            let (pages, about) = column.close().map_err(failed)?;
+            chunks.push(Chunk::new(about, self.length).map_err(failed)?);
+            for page in pages.take() {
+                self.length += pieces::write_all(file, &page)?;
+            }
+        }
+        self.footer.push(&self.schema, chunks, start).map_err(failed)
     }
 }
 

@@ -3,6 +3,7 @@
 mod arrow;
 mod column;
 mod file;
+mod footer;
 mod row;
 mod schema;
 
@@ -31,7 +32,7 @@ const ZSTD_LEVEL: i32 = 3;
 ///
 /// A row group ends at 64 MiB of records, before they are encoded
 /// ([`row_group_bytes`](Self::row_group_bytes)), and is kept in memory until then, encoded and compressed: the memory
-/// of a writer is that, twice while it is written, and four times the longest content. Pages of 1 MiB are compressed by zstd's level 3
+/// of a writer is that, and four times the longest content. Pages of 1 MiB are compressed by zstd's level 3
 /// ([`level`](Self::level)). Content has no dictionary and no statistics. Arrow is told, by `ARROW:schema`, to read it as
 /// `LargeBinary`, whose columns may have more than 2 GiB.
 ///
@@ -165,19 +166,18 @@ impl ShardFormat for ParquetRows {
         false
     }
 
-    fn encode<'a>(&mut self, record: &'a [u8], into: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
-        self.file()?.push(record, into)?;
-        Ok(into)
+    fn encode(&mut self, record: &[u8], file: &mut dyn Write) -> io::Result<u64> {
+        self.file()?.push(record, file)
     }
 
     fn held_bytes(&self) -> u64 {
         self.file.as_ref().map_or(0, FileEncoder::held_bytes)
     }
 
-    fn end_shard(&mut self, into: &mut Vec<u8>) -> io::Result<()> {
-        self.file()?.finish(into)?;
+    fn end_shard(&mut self, file: &mut dyn Write) -> io::Result<u64> {
+        let written = self.file()?.finish(file)?;
         self.file = None;
-        Ok(())
+        Ok(written)
     }
 }
 

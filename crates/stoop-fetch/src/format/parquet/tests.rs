@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::record::{Field, Row};
 use stoop::Fields;
 
+use super::schema::BODY;
 use super::*;
 use crate::capture::Capture;
 use crate::extract::{ChainHop, Extracted, TlsDetails};
@@ -152,6 +154,46 @@ fn row_groups_end_by_bytes_and_hold_what_they_are_said_to() {
 }
 
 #[test]
+fn the_index_of_a_file_has_each_page_at_its_place() {
+    // Two pages of content, and one.
+    let mut outcomes = vec![full(); 3];
+    for outcome in &mut outcomes {
+        outcome.capture.as_mut().expect("content").content = vec![b'x'; 1 << 20].into();
+    }
+    outcomes.extend(vec![full(); 1000]);
+    outcomes.extend(vec![Outcome::error("dns_nxdomain"); 1000]);
+    let parquet = Parquet::new().uncompressed().row_group_bytes(3 << 20);
+    let file = file(parquet, &outcomes);
+    let options = ReadOptionsBuilder::new().with_page_index().build();
+    let reader = SerializedFileReader::new_with_options(file.clone(), options).expect("Parquet");
+    let metadata = reader.metadata();
+    let mut next = 4;
+    let mut pages = Vec::new();
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        assert_eq!(group.file_offset(), Some(next));
+        let index = metadata.page_index_for_row_group(number);
+        for (number, column) in group.columns().iter().enumerate() {
+            let (start, length) = column.byte_range();
+            assert_eq!(start, next as u64, "{}", column.column_path());
+            let mut page = column.data_page_offset();
+            let locations = index.page_locations(number).expect("an index");
+            for location in locations {
+                assert_eq!(location.offset, page, "{}", column.column_path());
+                page += i64::from(location.compressed_page_size);
+            }
+            next += length as i64;
+            assert_eq!(page, next, "{}", column.column_path());
+            if column.column_path().string() == BODY {
+                pages.push(locations.len());
+            }
+        }
+    }
+    assert!((next as usize) < file.len());
+    assert!(pages.len() == 2 && pages[0] > 1, "{pages:?}");
+    assert_eq!(rows(file).len(), outcomes.len());
+}
+
+#[test]
 fn what_waits_is_counted_and_never_less_than_it_becomes() {
     let settings = Parquet::new().uncompressed().settings;
     let mut rows = ParquetRows { settings, file: None };
@@ -161,12 +203,11 @@ fn what_waits_is_counted_and_never_less_than_it_becomes() {
         record.clear();
         let made = Record::new(b"http://a/", 0, Duration::ZERO, &outcome);
         rows.format(&made, &mut record);
-        into.clear();
         rows.encode(&record, &mut into).expect("a record");
     }
+    into.clear();
     let held = rows.held_bytes();
     assert!(held > 3000 * 6, "{held}");
-    into.clear();
     rows.end_shard(&mut into).expect("an end");
     assert!((into.len() as u64) < held, "{} of {held}", into.len());
 }
