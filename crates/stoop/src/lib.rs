@@ -90,8 +90,9 @@ pub use client::CookieJar;
 pub use client::Resource;
 pub use client::{
     Client, ClientBuilder, ClientEvent, ClientStats, ConnectTarget, ConnectionCounts,
-    ConnectionStats, EventSource, Hsts, Netrc, Next, OriginStats, RedirectAction, RedirectAttempt,
-    Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, ServerEvent, Switch, Validators,
+    ConnectionStats, EventSource, FollowUp, Hsts, Netrc, Next, OriginStats, RedirectAction,
+    RedirectAttempt, Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, ServerEvent,
+    Switch, Validators,
 };
 #[cfg(feature = "proxy")]
 pub use client::{NoProxy, Proxies, Proxy};

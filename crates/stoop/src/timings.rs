@@ -31,7 +31,7 @@ pub struct Timings {
 const SPANS: usize = 5;
 
 impl Timings {
-    /// Waiting for a connection to become free.
+    /// Waiting for a connection to become free, and for what [`pace`](crate::ClientBuilder::pace) waits for.
     pub fn queue(&self) -> Option<Duration> {
         self.span(0)
     }
@@ -66,7 +66,7 @@ impl Timings {
     }
 
     /// Adds time to a phase; those that take none of their own have none.
-    fn add(&mut self, phase: Phase, took: Duration) {
+    pub(crate) fn add(&mut self, phase: Phase, took: Duration) {
         let at = match phase {
             Phase::Queue => 0,
             Phase::Dns => 1,

@@ -19,6 +19,7 @@ use crate::client::hsts::Hsts;
 use crate::client::names::Names;
 use crate::client::netrc::Netrc;
 use crate::client::observe::{ClientEvent, Observer};
+use crate::client::pace::{FollowUp, Pace};
 #[cfg(feature = "proxy")]
 use crate::client::proxy::Proxies;
 use crate::client::redirect::Redirects;
@@ -67,6 +68,7 @@ pub struct ClientBuilder {
     redirects: Redirects,
     validators: Option<FindValidators>,
     retries: Retries,
+    pace: Option<Pace>,
     default_fields: Fields,
     accepts_any: bool,
     #[cfg(feature = "compression")]
@@ -105,6 +107,7 @@ impl Default for ClientBuilder {
             redirects: Redirects::default(),
             validators: None,
             retries: Retries::none(),
+            pace: None,
             default_fields: Fields::new(),
             accepts_any: true,
             #[cfg(feature = "compression")]
@@ -193,6 +196,42 @@ impl ClientBuilder {
     /// [Middleware](Self::middleware) sees the last attempt.
     pub fn retries(mut self, retries: Retries) -> Self {
         self.retries = retries;
+        self
+    }
+
+    /// Calls `pace` as soon as a request follows from another one of the same call, and waits for what that returns before
+    /// it sends the request: one that a redirect leads to, one that answers a challenge, and one that
+    /// [`retries`](Self::retries) send again, for which it waits once the delay is over. For programs that bound how often
+    /// they ask a host: the first request of a call is theirs to hold back.
+    ///
+    /// This time does not count to the deadlines of the request, unless there is [middleware](Self::middleware); before a
+    /// redirect it is [`queue`](crate::Timings::queue) in the timings. By default no request waits.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use stoop::{Client, Request, Response};
+    ///
+    /// let site = |request: Request| match request.path() {
+    ///     "/old" => Response::from_status(301).with_field("location", "/new").unwrap(),
+    ///     _ => Response::from_text("here"),
+    /// };
+    /// let client = Client::builder()
+    ///     .pace(|next| {
+    ///         println!("{} is next", next.url());
+    ///         tokio::time::sleep(Duration::from_millis(20))
+    ///     })
+    ///     .handler(site)
+    ///     .build()?;
+    /// let response = client.get("http://example.com/old").await?;
+    /// assert!(response.timings().queue() >= Some(Duration::from_millis(20)));
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn pace<F>(mut self, pace: impl Fn(&FollowUp<'_>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.pace = Some(Box::new(move |follow_up| Box::pin(pace(follow_up))));
         self
     }
 

@@ -57,6 +57,12 @@ impl Due {
         Self { total: by(total), head: by(head), is_watched }
     }
 
+    /// The same deadlines, so much later.
+    pub(crate) fn later(self, delay: Duration) -> Self {
+        let later = |due: Option<Instant>| due.map(|due| after(due, delay));
+        Self { total: later(self.total), head: later(self.head), ..self }
+    }
+
     /// The nearest of those that hold before there is a response.
     pub(crate) fn before_head(&self) -> Option<Instant> {
         self.total.into_iter().chain(self.head).min()

@@ -58,7 +58,9 @@ pub(super) async fn send_through(
     mut request: Request,
     interim: Option<&mut (dyn FnMut(&ResponseHead) + Send)>,
 ) -> Result<Response, Error> {
-    let Some(total) = retry::total(&request, shared) else {
+    // Without middleware the client keeps the deadline by itself.
+    let total = retry::total(&request, shared).filter(|_| !shared.middleware.is_empty());
+    let Some(total) = total else {
         return call(shared, request, interim).await;
     };
     let by = after(now(), total);

@@ -19,6 +19,7 @@ mod names;
 mod netrc;
 mod observe;
 pub(crate) mod outgoing;
+mod pace;
 mod pool;
 mod promote;
 #[cfg(feature = "proxy")]
@@ -56,6 +57,7 @@ pub use events::{EventSource, ServerEvent};
 pub use hsts::Hsts;
 pub use netrc::Netrc;
 pub use observe::ClientEvent;
+pub use pace::FollowUp;
 #[cfg(feature = "proxy")]
 pub use proxy::{NoProxy, Proxies, Proxy};
 pub use redirect::{RedirectAction, RedirectAttempt, Redirects};

@@ -10,6 +10,7 @@ use stoop_proto::ResponseHead;
 use tokio::time::Instant as TimerInstant;
 
 use crate::client::observe::{ClientEvent, RequestObserver};
+use crate::client::pace::{self, FollowUp};
 use crate::client::retries::SentRequest;
 use crate::client::send;
 use crate::client::shared::ClientShared;
@@ -25,7 +26,7 @@ pub(super) async fn send(
     interim: &mut (dyn FnMut(&ResponseHead) + Send),
 ) -> Result<Response, Error> {
     let retries = &shared.retries;
-    let deadline = total(&request, shared).map(|total| after(now(), total));
+    let mut deadline = total(&request, shared).map(|total| after(now(), total));
     shared.retry_budget.earn(retries.share);
     let observer = RequestObserver::new(&shared.observers, &request);
     let (mut request, mut attempt, begun) = (request, 0, now());
@@ -53,9 +54,17 @@ pub(super) async fn send(
             wait,
             outcome: outcome.as_ref().map(Response::status),
         });
+        let pacing = match (&shared.pace, next.url()) {
+            (Some(pace), Some(url)) => Some(pace(&FollowUp::of_attempt(url, &outcome))),
+            _ => None,
+        };
         // Its content is not read: the connection is used again if there is little of it.
         drop(outcome);
         tokio::time::sleep_until(TimerInstant::from_std(at)).await;
+        if let Some(pacing) = pacing {
+            let waited = pace::wait(pacing).await;
+            deadline = deadline.map(|deadline| after(deadline, waited));
+        }
         request = match deadline {
             Some(deadline) => next.timeout(deadline.saturating_duration_since(now())),
             None => next,

@@ -16,6 +16,7 @@ use crate::client::cookies::CookieJar;
 use crate::client::hsts::Hsts;
 use crate::client::netrc::Netrc;
 use crate::client::observe::Observers;
+use crate::client::pace::Pace;
 use crate::client::pool::Pool;
 use crate::client::redirect::Redirects;
 use crate::client::retries::{Retries, RetryBudget};
@@ -41,6 +42,7 @@ pub(crate) struct ClientShared {
     pub(super) validators: Option<FindValidators>,
     pub(super) retries: Retries,
     pub(super) retry_budget: RetryBudget,
+    pub(super) pace: Option<Pace>,
     /// For requests that have none of that name.
     pub(super) default_fields: Fields,
     /// Responses are decoded, and asked for in the codings that are.

@@ -29,6 +29,7 @@ mod name_servers;
 mod names;
 mod nginx;
 mod observe;
+mod pace;
 mod pieces;
 mod pool;
 mod proxies;

@@ -128,6 +128,7 @@ impl ClientBuilder {
             redirects: self.redirects,
             retries: self.retries,
             retry_budget: RetryBudget::new(),
+            pace: self.pace,
             default_fields: self.default_fields,
             #[cfg(feature = "compression")]
             decodes: self.decodes,

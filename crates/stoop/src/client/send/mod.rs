@@ -19,6 +19,7 @@ use stoop_proto::ResponseHead;
 use crate::client::deadlines::Due;
 use crate::client::observe::{ClientEvent, RequestObserver};
 use crate::client::outgoing::Outgoing;
+use crate::client::pace::{self, FollowUp};
 #[cfg(feature = "proxy")]
 use crate::client::proxy::wants_credentials;
 use crate::client::shared::ClientShared;
@@ -67,7 +68,16 @@ pub(crate) async fn send_observed(
         Err(error) => return Err(failed(error)),
     };
     let mut job = RequestRun::new(shared, due, versions, &observer);
+    let mut followed = None;
     loop {
+        if let (Some(pace), Some(status)) = (&shared.pace, followed)
+            && let Some(url) = &outgoing.parts.url
+        {
+            let pacing = pace(&FollowUp::of_response(url.as_str(), status));
+            let waited = pace::wait(pacing).await;
+            outgoing.parts.timings.add(Phase::Queue, waited);
+            job.due = job.due.later(waited);
+        }
         #[cfg(feature = "proxy")]
         let via = outgoing.route(shared, versions, false).map_err(failed)?;
         let run = RequestRun {
@@ -103,6 +113,7 @@ pub(crate) async fn send_observed(
             // Where the proxy is says nothing of where the origin is.
             Some(_) => (head, PeerAddress::Memory),
         };
+        followed = Some(head.status());
         outgoing.keep(&head, shared);
         observer.tell(&ClientEvent::Responded { head: &head, timings: outgoing.parts.timings });
         #[cfg(feature = "digest-auth")]

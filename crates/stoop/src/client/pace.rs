@@ -1,0 +1,66 @@
+//! Waiting before requests that follow from others.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use http::StatusCode;
+use stoop_io::now;
+
+use crate::error::Error;
+use crate::response::Response;
+
+/// What [`ClientBuilder::pace`](crate::ClientBuilder::pace) was given, with its type forgotten.
+pub(crate) type Pace = Box<dyn Fn(&FollowUp<'_>) -> Pacing + Send + Sync>;
+
+/// What a request waits for.
+pub(crate) type Pacing = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A request that follows from another one of the same call: what [`ClientBuilder::pace`](crate::ClientBuilder::pace) is
+/// asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowUp<'a> {
+    url: &'a str,
+    outcome: Result<StatusCode, &'a Error>,
+    retry_after: Option<Duration>,
+}
+
+impl<'a> FollowUp<'a> {
+    /// Of a response: where a redirect leads, or the answer to a challenge.
+    pub(super) fn of_response(url: &'a str, status: StatusCode) -> Self {
+        Self { url, outcome: Ok(status), retry_after: None }
+    }
+
+    /// Of an attempt that came to this.
+    pub(super) fn of_attempt(url: &'a str, outcome: &'a Result<Response, Error>) -> Self {
+        Self {
+            url,
+            outcome: outcome.as_ref().map(Response::status),
+            retry_after: outcome.as_ref().ok().and_then(Response::retry_after),
+        }
+    }
+
+    /// The URL that it is for. It may have [credentials](crate::without_password) in it.
+    pub fn url(&self) -> &'a str {
+        self.url
+    }
+
+    /// What the request came to from which it follows: the status of a response, such as 301 or 503, or the error of an
+    /// attempt that failed.
+    pub fn outcome(&self) -> Result<StatusCode, &'a Error> {
+        self.outcome
+    }
+
+    /// How long the server asked not to be asked again, if this is a retry: the Retry-After of its response (RFC 9110
+    /// §10.2.3).
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+}
+
+/// Waits until a request may be sent, and returns how long that took.
+pub(super) async fn wait(pacing: Pacing) -> Duration {
+    let begun = now();
+    pacing.await;
+    now().saturating_duration_since(begun)
+}
