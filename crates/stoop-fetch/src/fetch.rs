@@ -254,7 +254,8 @@ impl Fetch {
     }
 
     /// Configures the client of each worker: proxies, cookies, retries, name servers and the like. Its limits, time
-    /// limits and redirects are the run's, whatever is set here.
+    /// limits and redirects are the run's, whatever is set here, and so is what its requests wait for
+    /// ([`pace`](ClientBuilder::pace)), unless there is no [`politeness`](Self::politeness).
     ///
     /// ```
     /// use stoop::Retries;

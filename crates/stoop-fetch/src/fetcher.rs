@@ -26,6 +26,7 @@ use crate::robots_known::KnownRobots;
 use crate::settings::Settings;
 use crate::summary::ResultCode;
 use crate::template::Template;
+use crate::turns;
 
 /// Creates the fetcher of each worker, from what all of them share.
 pub(crate) struct Fetchers {
@@ -81,6 +82,10 @@ impl Fetchers {
         };
         let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
         let client = self.client(settings, limits(settings), redirects, has_exchanges);
+        let client = match settings.politeness {
+            Some(_) => client.pace(turns::wait_for_turn),
+            None => client,
+        };
         let client = match settings.earlier.clone() {
             Some(earlier) => client.validators(move |method, url| {
                 Some(earlier.find(*method == Method::HEAD, url)?.validators())
@@ -221,7 +226,7 @@ impl Fetcher {
             body_bytes,
             http2: response.version() == Version::HTTP_2,
             overloaded: match response.status().as_u16() {
-                429 | 503 if response.redirects() == 0 => Some(response.retry_after()),
+                429 | 503 => Some(response.retry_after()),
                 _ => None,
             },
             is_host_silent: false,
@@ -273,7 +278,7 @@ impl Fetcher {
         };
         let outcome = failed(error, kind);
         Outcome {
-            is_host_silent: error.redirects() == 0 && is_of_host(error.kind()),
+            is_host_silent: is_of_host(error.kind()),
             details: outcome.details.filter(|_| self.is_detailed),
             ..outcome
         }

@@ -68,6 +68,7 @@ mod template;
 mod tuner;
 mod tuning;
 mod tuning_gauge;
+mod turns;
 mod worker;
 
 pub mod format;

@@ -51,6 +51,17 @@ impl RobotsGate {
         }
     }
 
+    /// The Crawl-delay of the origin of `url`, zero where it has none, if its robots.txt is known.
+    pub(crate) fn crawl_delay(&self, url: &str) -> Option<Duration> {
+        match self.known.look(split(url).0) {
+            Lookup::Known(answer) => match &*answer {
+                RobotsAnswer::Says { access, .. } => Some(access.crawl_delay().unwrap_or_default()),
+                RobotsAnswer::Silent(_) => None,
+            },
+            Lookup::Asked(_) | Lookup::Unknown => None,
+        }
+    }
+
     /// What an origin says.
     async fn answer_of(&self, origin: &str) -> Arc<RobotsAnswer> {
         loop {

@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::stop::Stop;
 use crate::tuning_gauge::{TuningGauge, TuningState};
+use crate::turns::{Mail, Mailboxes};
 
 /// The state that the reader, the workers, the writer and the main thread of a run share.
 pub(crate) struct RunState {
@@ -28,6 +29,8 @@ pub(crate) struct RunState {
     pub(crate) permits: Permits,
     pub(crate) tuning: TuningState,
     pub(crate) output: OutputBuffer,
+    /// What workers tell each other of the turns of hosts, if those count.
+    turns: Option<Mailboxes>,
     /// The memory for content, where it is kept.
     pub(crate) content_budget: Arc<BodyBudget>,
     pub(crate) input: InputGauge,
@@ -76,6 +79,7 @@ impl RunState {
             permits: Permits::new(settings.concurrency.start(), workers),
             tuning: TuningState::default(),
             output: OutputBuffer::default(),
+            turns: settings.politeness.as_ref().map(|_| Mailboxes::new(workers)),
             content_budget: Arc::new(BodyBudget::new(settings.content_memory)),
             input: InputGauge::default(),
             is_input_ended: AtomicBool::new(false),
@@ -110,6 +114,29 @@ impl RunState {
     /// Wakes all workers.
     pub(crate) fn wake_workers(&self) {
         self.lanes.iter().for_each(Lane::wake_worker);
+    }
+
+    /// Tells `worker` something of the turns of its hosts.
+    pub(crate) fn post(&self, worker: usize, mail: Mail) {
+        if let Some(turns) = &self.turns {
+            turns.post(worker, mail);
+            self.lanes[worker].wake_worker();
+        }
+    }
+
+    /// Takes what `worker` was told of the turns of its hosts.
+    pub(crate) fn take_mail(&self, worker: usize) -> Vec<Mail> {
+        self.turns.as_ref().map(|turns| turns.take(worker)).unwrap_or_default()
+    }
+
+    /// Notes that `worker` has no job in flight and will have none, and says whether that is so of all: before, those of
+    /// others may wait for turns of its hosts.
+    pub(crate) fn is_over(&self, worker: usize) -> bool {
+        let Some(turns) = &self.turns else { return true };
+        if turns.rest(worker) {
+            self.wake_workers();
+        }
+        turns.is_over()
     }
 
     /// Counts a record of worker `index` in the statistics, if they are asked for.
@@ -180,6 +207,10 @@ impl RunState {
     pub(crate) fn worker_ended(&self, index: usize) {
         self.gauges[index].tuning.forget_event_loop();
         self.lanes[index].close();
+        if let Some(turns) = &self.turns {
+            turns.close(index);
+        }
+        let _ = self.is_over(index);
         if self.workers_left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.tuning.end();
             self.output.close();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use crate::record::{Outcome, Record, unix_ms, whole_ms};
-use crate::schedule::Started;
+use crate::schedule::{HostId, Started};
 use crate::settings::Settings;
 
 /// All slots of a worker, the open and the closed ones.
@@ -25,6 +25,8 @@ pub(crate) struct UrlSlot {
     pub(crate) start_ms: i64,
     /// The line has no answer yet.
     is_pending: bool,
+    /// A request of the job waits for the turn of its host: its clock stands still.
+    is_waiting: bool,
     task: Option<JoinHandle<()>>,
 }
 
@@ -70,6 +72,7 @@ impl SlotTable {
                 start: Instant::now(),
                 start_ms: 0,
                 is_pending: false,
+                is_waiting: false,
                 task: None,
             });
             self.all.len() - 1
@@ -100,7 +103,7 @@ impl SlotTable {
         }
         slot.start = Instant::now();
         slot.start_ms = unix_ms();
-        slot.is_pending = true;
+        (slot.is_pending, slot.is_waiting) = (true, false);
         true
     }
 
@@ -108,6 +111,23 @@ impl SlotTable {
     pub(crate) fn restart(&mut self, index: usize) {
         let slot = &mut self.all[index];
         (slot.start, slot.start_ms) = (Instant::now(), unix_ms());
+    }
+
+    /// Stops the clock of a slot's job, whose next request waits for a turn.
+    pub(crate) fn wait(&mut self, index: usize) {
+        self.all[index].is_waiting = true;
+    }
+
+    /// The clock of a slot's job goes on, after this time.
+    pub(crate) fn go_on(&mut self, index: usize, waited: Duration) {
+        let slot = &mut self.all[index];
+        slot.is_waiting = false;
+        slot.start += waited;
+    }
+
+    /// Takes the host that counts the job of a slot.
+    pub(crate) fn take_host(&mut self, index: usize) -> Option<HostId> {
+        self.all[index].job.host.take()
     }
 
     pub(crate) fn slot(&self, index: usize) -> &UrlSlot {
@@ -137,7 +157,7 @@ impl SlotTable {
     /// Whether a slot's line has been without an answer for longer than `limit` at `now`.
     pub(crate) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
         let slot = &self.all[index];
-        slot.is_pending && now.saturating_duration_since(slot.start) > limit
+        slot.is_pending && !slot.is_waiting && now.saturating_duration_since(slot.start) > limit
     }
 
     /// Aborts the task of a slot, which then closes the slot.

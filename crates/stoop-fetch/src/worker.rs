@@ -9,6 +9,7 @@
 mod answers;
 mod fetching;
 mod finishing;
+mod following;
 mod format_buffer;
 mod overdue;
 
@@ -138,11 +139,14 @@ async fn dispatch<F: RecordFormat>(worker: Rc<Worker<F>>) {
         if worker.run.is_stopping() {
             return worker.cancel().await;
         }
+        worker.give_turns();
         worker.start_slots();
         if worker.is_done() {
             // Also those that were granted while nothing could be started.
             worker.decline_permits();
-            return;
+            if worker.run.is_over(worker.index) {
+                return;
+            }
         }
         let due = worker.schedule.borrow().due();
         tokio::select! {
@@ -179,6 +183,12 @@ async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
 impl<F: RecordFormat> Worker<F> {
     fn lane(&self) -> &Lane {
         &self.run.lanes[self.index]
+    }
+
+    /// Gives turns to requests that wait for one, of this worker's jobs and of others'.
+    fn give_turns(&self) {
+        let mail = self.run.take_mail(self.index);
+        self.schedule.borrow_mut().give_turns(mail);
     }
 
     /// Starts a slot for each line that can be fetched now.

@@ -76,7 +76,7 @@ does not answer 20 times in turn is left alone for 30 s and more, with host_susp
 until one is answered again. Time that a URL waits for its host is not part of its duration.
 --concurrency N lifts all of that, unless one of the options of politeness is given too. Each core
 holds up to 65,536 URLs that wait, and reads no further then: shuffle a list that is sorted by
-hosts. Where a redirect leads is not counted.
+hosts. Where a redirect leads, and what is sent again, waits for the turn of its host, too.
 
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
 then keeps the least with which as many are, and tries a little more and less from time to time; it

@@ -40,6 +40,7 @@ mod content;
 mod echo;
 mod ending;
 mod extract;
+mod follow_ups;
 mod get;
 mod http2;
 mod input;

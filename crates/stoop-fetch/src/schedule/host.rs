@@ -1,10 +1,12 @@
 //! A host: its jobs that wait, and how many it is given at once.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::feedback::Feedback;
 use crate::lane::Batch;
 use crate::politeness::Politeness;
+use crate::turns::Turn;
 
 /// The first pause of a host that asks for less without saying for how long. Each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
@@ -22,6 +24,8 @@ pub(super) struct Host {
     pub(super) key: Box<[u8]>,
     /// Its jobs that wait, in their order.
     pub(super) queue: Batch,
+    /// Requests that wait for a turn and follow from others: first those that have a place here.
+    turns: VecDeque<Turn>,
     pub(super) in_flight: usize,
     /// It stands among those that may start a job now.
     pub(super) is_ready: bool,
@@ -56,6 +60,7 @@ impl Host {
         Self {
             key: key.into(),
             queue: Batch::default(),
+            turns: VecDeque::new(),
             in_flight: 0,
             is_ready: false,
             timed_at: None,
@@ -88,6 +93,48 @@ impl Host {
         let has_one = self.suspended_until.is_some() || !self.has_robots_rules;
         let allowed = if has_one { 1.0 } else { self.allowed.floor() };
         ((self.in_flight as f64) < allowed).then_some(self.next_start)
+    }
+
+    /// When it is looked at again that has a job or a request that waits.
+    pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
+        match self.turns.front() {
+            Some(turn) if turn.place.is_some() => Some(self.next_start),
+            _ => self.next_start(now),
+        }
+    }
+
+    /// Whether neither a job nor a request waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.turns.is_empty()
+    }
+
+    /// A request waits for a turn.
+    pub(super) fn want(&mut self, politeness: &Politeness, turn: Turn) {
+        if let Some(crawl_delay) = turn.crawl_delay {
+            self.has_robots_rules = true;
+            self.crawl_delay = self.crawl_delay.max(crawl_delay.min(politeness.pause_max));
+        }
+        let at = match turn.place {
+            Some(_) => self.turns.iter().position(|turn| turn.place.is_none()),
+            None => None,
+        };
+        self.turns.insert(at.unwrap_or(self.turns.len()), turn);
+    }
+
+    /// The request whose turn it is, and whether its turn does not come because this does not answer.
+    pub(super) fn next_turn(&mut self, now: Instant) -> Option<(Turn, bool)> {
+        let is_suspended = self.is_suspended(now);
+        let is_due = is_suspended || self.next_look(now).is_some_and(|at| at <= now);
+        self.turns.pop_front_if(|_| is_due).map(|turn| (turn, is_suspended))
+    }
+
+    /// Takes note that a request is sent that waited for its turn.
+    pub(super) fn went_on(&mut self, politeness: &Politeness, has_place: bool, now: Instant) {
+        self.started(politeness, now);
+        if has_place {
+            self.in_flight -= 1;
+        }
+        self.sent_at = Some(now);
     }
 
     /// Whether its jobs are answered without being tried.
@@ -130,6 +177,18 @@ impl Host {
         feedback: Feedback,
         now: Instant,
     ) {
+        self.told(politeness, start, feedback, now);
+        self.in_flight -= 1;
+    }
+
+    /// Takes note of what came of a request that was sent at `start`.
+    pub(super) fn told(
+        &mut self,
+        politeness: &Politeness,
+        start: Instant,
+        feedback: Feedback,
+        now: Instant,
+    ) {
         match feedback {
             Feedback::None => {}
             Feedback::Failed => self.failed(politeness, start, now),
@@ -157,7 +216,6 @@ impl Host {
             (self.failures, self.suspensions) = (0, 0);
             (self.suspended_until, self.failed_at) = (None, None);
         }
-        self.in_flight -= 1;
     }
 
     /// Takes note that a job came to nothing that was started at `start`.

@@ -1,7 +1,7 @@
 //! Decides which of a worker's jobs is started next.
 //!
 //! Without politeness that is the order of the lane, and costs nothing. With it, each host has a queue of its own, and
-//! those that may start a job now take turns:
+//! those that may start a job now take turns. Requests that follow from others ([`turns`](crate::turns)) come first:
 //!
 //! ```text
 //! lane ─► incoming ─┬─► queue of host a ─┐
@@ -26,6 +26,7 @@ use self::polite::PoliteQueue;
 pub(crate) use self::started::{HostId, Started};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
+use crate::turns::Mail;
 
 /// The jobs of one worker that were not started yet.
 pub(crate) struct Schedule {
@@ -80,6 +81,25 @@ impl Schedule {
         if let Some(polite) = &mut self.polite {
             polite.learned(host, crawl_delay, is_sent, Instant::now());
         }
+    }
+
+    /// Takes what other workers, and this one, say of the turns of hosts, and gives those that may be given now.
+    pub(crate) fn give_turns(&mut self, mail: Vec<Mail>) {
+        if let Some(polite) = &mut self.polite {
+            polite.give_turns(mail, Instant::now());
+        }
+    }
+
+    /// What a host said to a request that was sent at `start`, and is followed by another.
+    pub(crate) fn told(&mut self, host: HostId, start: Instant, feedback: Feedback) {
+        if let Some(polite) = &mut self.polite {
+            polite.told(host, start, feedback, Instant::now());
+        }
+    }
+
+    /// Whether that is the key of a host.
+    pub(crate) fn is_host(&self, host: HostId, key: &[u8]) -> bool {
+        self.polite.as_ref().is_some_and(|polite| polite.is_host(host, key))
     }
 
     /// Whether a host may start a job now. Without politeness no host counts.

@@ -12,6 +12,7 @@ use super::started::{HostId, Started};
 use crate::job::{Extent, Job};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
+use crate::turns::{Answer, Mail, Turn};
 
 /// How many jobs are held of hosts that may start none now, and how many bytes of them.
 const HELD_MAX: usize = 65_536;
@@ -90,6 +91,12 @@ impl PoliteQueue {
             let Some(job) = incoming.pop() else { break };
             self.push(job, now);
         }
+        self.look_at_time(now);
+        self.ready.len() + self.hostless.len()
+    }
+
+    /// Looks at the hosts whose time has come.
+    fn look_at_time(&mut self, now: Instant) {
         while let Some(&Reverse((due, id))) = self.timed.peek()
             && due <= now
         {
@@ -98,10 +105,53 @@ impl PoliteQueue {
             // The host may have another entry, which is due earlier or later.
             if host.timed_at == Some(due) {
                 host.timed_at = None;
-                self.settle(id, now);
+                self.settle_anew(id, now);
             }
         }
-        self.ready.len() + self.hostless.len()
+    }
+
+    /// Takes what is said of the turns of hosts, and gives those that may be given now.
+    pub(super) fn give_turns(&mut self, mail: Vec<Mail>, now: Instant) {
+        for mail in mail {
+            match mail {
+                Mail::Want(turn) => self.want(turn, now),
+                Mail::Left { host, start, feedback } => self.finished(host, start, feedback, now),
+                Mail::Told { host, start, feedback } => self.told(host, start, feedback, now),
+            }
+        }
+        self.look_at_time(now);
+    }
+
+    /// A request waits for the turn of its host.
+    fn want(&mut self, turn: Turn, now: Instant) {
+        self.key.clear();
+        self.key.extend_from_slice(&turn.key);
+        let id = turn.place.unwrap_or_else(|| self.host_of_key(now));
+        self.hosts[id.index()].want(&self.politeness, turn);
+        self.settle_anew(id, now);
+    }
+
+    /// Gives the turns of a host that may be given now.
+    fn grant(&mut self, id: HostId, now: Instant) {
+        let host = &mut self.hosts[id.index()];
+        while let Some((turn, is_suspended)) = host.next_turn(now) {
+            let has_place = turn.place.is_some();
+            let answer = if is_suspended { Answer::Suspended } else { Answer::Granted(id) };
+            if turn.answer(answer) && !is_suspended {
+                host.went_on(&self.politeness, has_place, now);
+            }
+        }
+    }
+
+    /// What a host said to a request that was sent at `start`, and is followed by another.
+    pub(super) fn told(&mut self, id: HostId, start: Instant, feedback: Feedback, now: Instant) {
+        self.hosts[id.index()].told(&self.politeness, start, feedback, now);
+        self.settle_anew(id, now);
+    }
+
+    /// Whether that is the key of a host.
+    pub(super) fn is_host(&self, id: HostId, key: &[u8]) -> bool {
+        *self.hosts[id.index()].key == *key
     }
 
     /// Moves the next job, of the host whose turn it is, into `started`.
@@ -149,6 +199,7 @@ impl PoliteQueue {
 
     /// Puts a host where it belongs that may have less to start than before.
     fn settle_anew(&mut self, id: HostId, now: Instant) {
+        self.grant(id, now);
         let host = &mut self.hosts[id.index()];
         if host.is_ready && host.next_start(now).is_none_or(|at| at > now) {
             host.is_ready = false;
@@ -234,8 +285,8 @@ impl PoliteQueue {
         if host.is_ready {
             return;
         }
-        let due = match (host.queue.is_empty(), host.in_flight) {
-            (false, _) => host.next_start(now),
+        let due = match (host.is_empty(), host.in_flight) {
+            (false, _) => host.next_look(now),
             (true, 0) => Some(host.remembered_until(is_crowded)),
             (true, _) => None,
         };
@@ -246,11 +297,11 @@ impl PoliteQueue {
                 host.timed_at = Some(due);
                 self.timed.push(Reverse((due, id)));
             }
-        } else if host.queue.is_empty() {
+        } else if host.is_empty() {
             self.by_key.remove(&host.key);
             *host = Host::forgotten(now);
             self.free.push(id);
-        } else {
+        } else if !host.queue.is_empty() {
             host.is_ready = true;
             self.ready.push_back(id);
         }

@@ -1,5 +1,7 @@
 //! Which job is started next, by a clock that the tests set.
 
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::polite::PoliteQueue;
@@ -7,6 +9,7 @@ use super::{Feedback, HostId, Started};
 use crate::job::Job;
 use crate::lane::Batch;
 use crate::politeness::{HostGroup, Politeness};
+use crate::turns::{Answer, Mail, Ticket, Turn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -43,6 +46,18 @@ impl Test {
     /// Starts all that may start now.
     fn start_all(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.start()).map(|(line, _)| line).collect()
+    }
+
+    /// A request for the host `a` waits for its turn.
+    fn want(&mut self, place: Option<HostId>) -> Arc<Ticket> {
+        let (turn, ticket) = Turn::new(b"a", place);
+        self.queue.give_turns(vec![Mail::Want(turn)], self.now);
+        ticket
+    }
+
+    fn leave(&mut self, host: HostId, feedback: Feedback) {
+        let left = Mail::Left { host, start: self.now, feedback };
+        self.queue.give_turns(vec![left], self.now);
     }
 
     fn finish(&mut self, host: Option<HostId>, start: Instant, feedback: Feedback) {
@@ -344,4 +359,83 @@ fn failures_add_up_though_no_job_waits_in_between() {
     }
     test.receive(&["http://a/1"]);
     assert_eq!(test.start(), Some(("http://a/1".to_owned(), None)));
+}
+
+fn answer(ticket: &Ticket) -> Option<Answer> {
+    match ticket.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => Some(answer),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn requests_that_follow_from_others_come_before_jobs_and_count_like_them() {
+    let mut test = Test::new(Politeness::default().per_host(1), &["http://a/1", "http://a/2"]);
+    let (_, host) = test.start().expect("ready");
+    let ticket = test.want(None);
+    assert_eq!(answer(&ticket), None, "a job is in flight");
+    let start = test.now;
+    test.finish(host, start, Feedback::Answered);
+    let Some(Answer::Granted(id)) = answer(&ticket) else { panic!("its turn") };
+    assert!(test.start_all().is_empty(), "the request has the place");
+    test.leave(id, Feedback::Answered);
+    assert_eq!(test.start_all(), ["http://a/2"]);
+}
+
+#[test]
+fn a_request_of_a_job_in_its_place_waits_for_the_interval_alone_and_goes_first() {
+    let polite = Politeness::default().per_host(1).interval(SECOND);
+    let mut test = Test::new(polite, &["http://a/1", "http://a/2"]);
+    let (_, host) = test.start().expect("ready");
+    let (other, own) = (test.want(None), test.want(host));
+    assert_eq!((answer(&other), answer(&own)), (None, None));
+    assert_eq!(test.queue.due(), Some(test.now + SECOND));
+    test.now += SECOND;
+    test.queue.give_turns(Vec::new(), test.now);
+    assert_eq!(answer(&own), host.map(Answer::Granted));
+    let start = test.now;
+    test.finish(host, start, Feedback::Answered);
+    assert_eq!(answer(&other), None, "the interval begins anew");
+    test.now += SECOND;
+    test.queue.give_turns(Vec::new(), test.now);
+    assert!(matches!(answer(&other), Some(Answer::Granted(_))));
+    assert!(test.start_all().is_empty());
+}
+
+#[test]
+fn a_host_that_only_redirects_lead_to_is_counted_and_forgotten() {
+    let mut test = Test::new(Politeness::default().per_host(2), &[]);
+    let (first, second, third) = (test.want(None), test.want(None), test.want(None));
+    let Some(Answer::Granted(id)) = answer(&first) else { panic!("its turn") };
+    assert_eq!(answer(&second), Some(Answer::Granted(id)));
+    assert_eq!(answer(&third), None);
+    third.give_up();
+    test.leave(id, Feedback::None);
+    test.leave(id, Feedback::None);
+    assert_eq!(test.queue.hosts_known().0, 0);
+}
+
+#[test]
+fn what_a_host_says_to_an_attempt_that_is_followed_by_another_holds_at_once() {
+    let mut test = Test::new(Politeness::default().per_host(4), &["http://a/1", "http://a/2"]);
+    let (_, host) = test.start().expect("ready");
+    let (start, id) = (test.now, host.expect("a host"));
+    let feedback = Feedback::Overloaded(Some(SECOND));
+    test.queue.give_turns(vec![Mail::Told { host: id, start, feedback }], test.now);
+    assert!(test.start_all().is_empty());
+    let own = test.want(host);
+    assert_eq!(answer(&own), None);
+    test.now += SECOND;
+    assert_eq!(test.start_all(), ["http://a/2"]);
+    assert_eq!(answer(&own), host.map(Answer::Granted));
+}
+
+#[test]
+fn a_request_for_a_host_that_is_left_alone_is_told_so() {
+    let mut test = Test::new(Politeness::default().failures_max(1), &["http://a/1"]);
+    let (_, host) = test.start().expect("ready");
+    let start = test.now;
+    test.finish(host, start, Feedback::Failed);
+    let ticket = test.want(None);
+    assert_eq!(answer(&ticket), Some(Answer::Suspended));
 }

@@ -7,8 +7,9 @@ use crate::format::RecordFormat;
 use crate::job::Extent;
 use crate::record::Outcome;
 use crate::robots_gate::{Permission, RobotsGate};
-use crate::schedule::Started;
+use crate::schedule::{Feedback, Started};
 use crate::target::target;
+use crate::turns::Following;
 
 /// How many origins are asked for robots.txt on the way of one job: as many as redirects are followed by default.
 const ORIGINS_MAX: usize = 10;
@@ -20,15 +21,20 @@ impl<F: RecordFormat> Worker<F> {
             Ok(request) => request,
             Err(outcome) => return outcome,
         };
-        match (&self.robots, &request) {
+        let mut following = Following::default();
+        let outcome = match (&self.robots, &request) {
             (Some(robots), Ok(first)) => {
                 if let Some(refused) = self.ask_robots(robots, index, first.url()).await {
                     return refused;
                 }
-                self.fetch_allowed(robots, index, request).await
+                self.fetch_allowed(robots, index, &mut following, request).await
             }
-            _ => self.fetcher.fetch(request).await,
+            _ => self.fetch_in_turn(index, &mut following, request).await,
+        };
+        if let Some(place) = following.place.take() {
+            place.leave(Feedback::of(&outcome));
         }
+        outcome
     }
 
     /// Fetches a job whose URL is allowed. Where a redirect leads to an origin that was not asked for robots.txt yet, the
@@ -37,10 +43,11 @@ impl<F: RecordFormat> Worker<F> {
         &self,
         robots: &RobotsGate,
         index: usize,
+        following: &mut Following,
         request: Result<Request, Error>,
     ) -> Outcome {
         let may_repeat = request.as_ref().is_ok_and(|request| request.method().is_safe());
-        let mut outcome = self.fetcher.fetch(request).await;
+        let mut outcome = self.fetch_in_turn(index, following, request).await;
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
             if let Permission::Denied { outcome, .. } | Permission::Unknown(outcome) =
@@ -48,11 +55,17 @@ impl<F: RecordFormat> Worker<F> {
             {
                 return Outcome { is_host_silent: false, ..outcome };
             }
-            self.slots.borrow_mut().restart(index);
-            match self.request_of_slot(index) {
-                Ok(request) => outcome = self.fetcher.fetch(request).await,
+            let request = match self.request_of_slot(index) {
+                Ok(request) => request,
                 Err(outcome) => return outcome,
+            };
+            if let Ok(Some(url)) = request.as_ref().map(Request::url)
+                && let Err(suspended) = self.turn_again(index, following, url).await
+            {
+                return suspended;
             }
+            self.slots.borrow_mut().restart(index);
+            outcome = self.fetch_in_turn(index, following, request).await;
         }
         outcome
     }

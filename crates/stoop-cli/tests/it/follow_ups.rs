@@ -1,0 +1,176 @@
+//! Requests that follow from others, redirects and retries, keep to what their hosts are given: by the log of the hosts.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::server::refusing;
+use crate::stoop::{run, stoop};
+
+/// A host that redirects `/?URL` to the URL, answers the first requests of `/busy` by 429 and `Retry-After: 1`, and
+/// everything else by 200 after some time.
+struct Host {
+    address: SocketAddr,
+    log: Arc<Mutex<Vec<Visit>>>,
+}
+
+/// A request as a host saw it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Visit {
+    came: Instant,
+    answered: Instant,
+    path: String,
+}
+
+impl Host {
+    /// A host at an address of its own that takes `time` for what is no redirect, and answers so many requests by 429.
+    fn start(address: [u8; 4], time: Duration, busy: usize) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::from(address), 0)).expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let log = Arc::<Mutex<Vec<Visit>>>::default();
+        let kept = Arc::clone(&log);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let log = Arc::clone(&kept);
+                thread::spawn(move || answer(stream, &log, time, busy));
+            }
+        });
+        Self { address, log }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// The requests in the order in which they came.
+    fn visits(&self) -> Vec<Visit> {
+        let mut log = self.log.lock().expect("no panic").clone();
+        log.sort();
+        log
+    }
+
+    /// The shortest time between two requests.
+    fn shortest_gap(&self) -> Duration {
+        let visits = self.visits();
+        let gaps = visits.windows(2).map(|pair| pair[1].came.duration_since(pair[0].came));
+        gaps.min().expect("several requests")
+    }
+}
+
+fn answer(stream: TcpStream, log: &Mutex<Vec<Visit>>, time: Duration, busy: usize) {
+    let mut lines = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
+    let mut stream = stream;
+    while let Some(Ok(line)) = lines.next() {
+        let path = line.split(' ').nth(1).expect("a request line").to_owned();
+        if !lines.by_ref().map_while(Result::ok).any(|line| line.is_empty()) {
+            return;
+        }
+        let came = Instant::now();
+        let head = match path.split_once('?') {
+            Some(("/", to)) => format!("302 Found\r\nlocation: {to}"),
+            _ => {
+                thread::sleep(time);
+                "200 OK".to_owned()
+            }
+        };
+        let head = {
+            let mut log = log.lock().expect("no panic");
+            let is_busy = path == "/busy" && log.len() < busy;
+            log.push(Visit { came, answered: Instant::now(), path });
+            if is_busy { "429 Busy\r\nretry-after: 1".to_owned() } else { head }
+        };
+        let response = format!("HTTP/1.1 {head}\r\ncontent-length: 0\r\n\r\n");
+        if stream.write_all(response.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The codes of the records, sorted.
+fn codes(options: &str, list: String) -> Vec<String> {
+    let ran = run(stoop(&format!("fetch -f csv --summary none {options}")), list);
+    assert_eq!(ran.code, Some(0), "{options}");
+    let mut codes: Vec<_> = ran.lines().into_iter().map(|line| line.code).collect();
+    codes.sort();
+    codes
+}
+
+#[test]
+fn redirects_to_the_same_host_keep_to_its_interval() {
+    let host = Host::start([127, 0, 4, 1], Duration::ZERO, 0);
+    let list: String =
+        (0..4).map(|n| host.url(&format!("/?{}\n", host.url(&format!("/{n}"))))).collect();
+    assert_eq!(codes("--host-interval 0.1", list), ["200"; 4]);
+    assert_eq!(host.visits().len(), 8);
+    let gap = host.shortest_gap();
+    assert!(gap >= Duration::from_millis(80), "{gap:?}");
+}
+
+#[test]
+fn redirects_from_many_hosts_are_no_more_at_once_than_the_other_host_is_given() {
+    for cores in 1..=2 {
+        let to = Host::start([127, 0, 4, 2], Duration::from_millis(20), 0);
+        let from: Vec<_> =
+            (0..12).map(|n| Host::start([127, 0, 5, n], Duration::ZERO, 0)).collect();
+        let redirects = from.iter().map(|host| host.url(&format!("/?{}", to.url("/x"))));
+        let list: String = redirects
+            .chain((0..6).map(|n| to.url(&format!("/{n}"))))
+            .map(|url| url + "\n")
+            .collect();
+        assert_eq!(codes(&format!("--per-host 1 --cores {cores}"), list), ["200"; 18]);
+        let visits = to.visits();
+        assert_eq!(visits.len(), 18, "{cores}");
+        assert!(visits.windows(2).all(|pair| pair[0].answered <= pair[1].came), "{visits:?}");
+    }
+}
+
+#[test]
+fn the_time_in_which_a_redirect_waits_is_no_part_of_the_deadline_or_the_duration() {
+    let to = Host::start([127, 0, 4, 3], Duration::ZERO, 0);
+    let from: Vec<_> = (0..5).map(|n| Host::start([127, 0, 6, n], Duration::ZERO, 0)).collect();
+    let list: String = from.iter().map(|host| host.url(&format!("/?{}\n", to.url("/")))).collect();
+    let begun = Instant::now();
+    let options = "fetch -f csv --summary none --host-interval 0.5 --timeout 1";
+    let ran = run(stoop(options), list);
+    assert!(begun.elapsed() >= Duration::from_millis(1_900));
+    let lines = ran.lines();
+    assert!(lines.iter().all(|line| line.code == "200"), "{lines:?}");
+    assert!(lines.iter().all(|line| line.duration_ms < 1_000), "{lines:?}");
+    let gap = to.shortest_gap();
+    assert!(gap >= Duration::from_millis(450), "{gap:?}");
+}
+
+#[test]
+fn a_host_that_asks_for_less_is_left_alone_though_the_request_is_sent_again() {
+    let host = Host::start([127, 0, 4, 4], Duration::ZERO, 1);
+    let list: String = ["/busy", "/1", "/2", "/3"].map(|path| host.url(path) + "\n").concat();
+    assert_eq!(codes("--per-host 1 --retry 1", list), ["200"; 4]);
+    let visits = host.visits();
+    let paths: Vec<_> = visits.iter().map(|visit| visit.path.as_str()).collect();
+    // The job keeps its place while it waits.
+    assert_eq!(paths, ["/busy", "/busy", "/1", "/2", "/3"]);
+    let pause = visits[1].came.duration_since(visits[0].answered);
+    assert!(pause >= Duration::from_millis(990), "{pause:?}");
+    let host = Host::start([127, 0, 4, 5], Duration::ZERO, 1);
+    let list: String = ["/busy", "/1", "/2", "/3"].map(|path| host.url(path) + "\n").concat();
+    assert_eq!(codes("--host-interval 0.2 --retry 1", list), ["200"; 4]);
+    let visits = host.visits();
+    let pause = visits[1].came.duration_since(visits[0].answered);
+    assert!(pause >= Duration::from_millis(990), "others wait as well: {visits:?}");
+    let gap = host.shortest_gap();
+    assert!(gap >= Duration::from_millis(160), "{gap:?}");
+}
+
+#[test]
+fn a_redirect_to_a_host_that_is_left_alone_is_not_followed() {
+    let from = Host::start([127, 0, 4, 6], Duration::ZERO, 0);
+    let dead = refusing();
+    let list: String = (0..30).map(|n| from.url(&format!("/?http://{dead}/{n}\n"))).collect();
+    let codes = codes("--per-host 1 --host-failures 3", list);
+    let count = |code: &str| codes.iter().filter(|it| *it == code).count();
+    assert_eq!(count("connect_refused") + count("host_suspended"), 30, "{codes:?}");
+    assert!(count("host_suspended") >= 20, "{codes:?}");
+    assert_eq!(from.visits().len(), 30, "the host that redirects answers");
+}

@@ -1,0 +1,146 @@
+//! The requests of a job that follow from its first one: each waits for the turn of its host.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use stoop::{Error, Phase, Request};
+
+use super::Worker;
+use crate::format::RecordFormat;
+use crate::record::Outcome;
+use crate::schedule::{Feedback, host_key};
+use crate::target::worker_of_key;
+use crate::turns::{Answer, Following, Mail, Turn, Wait};
+
+impl<F: RecordFormat> Worker<F> {
+    /// Fetches a request of the job of slot `index`, and those that follow from it in turn.
+    pub(super) async fn fetch_in_turn(
+        &self,
+        index: usize,
+        following: &mut Following,
+        request: Result<Request, Error>,
+    ) -> Outcome {
+        if self.run.settings.politeness.is_none() {
+            return self.fetcher.fetch(request).await;
+        }
+        let mut fetching = pin!(self.fetcher.fetch(request));
+        poll_fn(|cx| {
+            loop {
+                match self.poll_turn(index, following, cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(outcome)) => return Poll::Ready(outcome),
+                    Poll::Ready(Ok(())) => {}
+                }
+                let polled = following.during(|| fetching.as_mut().poll(cx));
+                if let Some(feedback) = following.take_feedback() {
+                    self.tell(index, following, feedback);
+                }
+                match following.take_wanted() {
+                    Some(url) if polled.is_pending() => self.want(index, following, &url),
+                    _ => return polled,
+                }
+            }
+        })
+        .await
+    }
+
+    /// Waits for another turn for the first request of a job.
+    ///
+    /// # Errors
+    /// The outcome of the job, where its host is left alone.
+    pub(super) async fn turn_again(
+        &self,
+        index: usize,
+        following: &mut Following,
+        url: &str,
+    ) -> Result<(), Outcome> {
+        self.want(index, following, url);
+        poll_fn(|cx| self.poll_turn(index, following, cx)).await
+    }
+
+    /// A request for `url` waits for its turn.
+    fn want(&self, index: usize, following: &mut Following, url: &str) {
+        let group = self.run.settings.politeness.as_ref().map(|politeness| politeness.group);
+        let mut key = Vec::new();
+        if !group.is_some_and(|group| host_key(url.as_bytes(), group, &mut key)) {
+            return following.go_on();
+        }
+        let home = self.slots.borrow().slot(index).job.host;
+        let place = match &following.place {
+            Some(place) => Some(place.host).filter(|_| *place.key == *key),
+            None => home.filter(|home| self.schedule.borrow().is_host(*home, &key)),
+        };
+        if place.is_none() {
+            self.leave(index, following);
+        }
+        let worker = worker_of_key(&key, self.run.lanes.len());
+        let (mut turn, ticket) = Turn::new(&key, place);
+        turn.crawl_delay = self.robots.as_ref().and_then(|robots| robots.crawl_delay(url));
+        following.begin_wait(Wait {
+            run: Arc::clone(&self.run),
+            worker,
+            key: key.into(),
+            ticket,
+            has_place: place.is_some(),
+            since: Instant::now(),
+        });
+        self.slots.borrow_mut().wait(index);
+        self.run.post(worker, Mail::Want(turn));
+    }
+
+    /// Waits until the job of slot `index` may go on.
+    fn poll_turn(
+        &self,
+        index: usize,
+        following: &mut Following,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Outcome>> {
+        let Poll::Ready(answered) = following.poll_wait(cx) else { return Poll::Pending };
+        let Some((since, answer)) = answered else { return Poll::Ready(Ok(())) };
+        self.slots.borrow_mut().go_on(index, since.elapsed());
+        if answer == Answer::Suspended {
+            let text = "the host of its next request did not answer so many times in turn that it is left alone \
+                        for a while";
+            return Poll::Ready(Err(Outcome::local_error("host_suspended", Phase::Queue, text)));
+        }
+        following.go_on();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Tells the host of the last request what came of it, where another attempt follows.
+    fn tell(&self, index: usize, following: &mut Following, feedback: Feedback) {
+        following.last = Some(feedback);
+        if !matches!(feedback, Feedback::Overloaded(_)) {
+            return;
+        }
+        if let Some(place) = &following.place {
+            let (host, start) = (place.host, place.start);
+            return self.run.post(place.worker, Mail::Told { host, start, feedback });
+        }
+        let slots = self.slots.borrow();
+        let slot = slots.slot(index);
+        if let Some(host) = slot.job.host {
+            self.schedule.borrow_mut().told(host, slot.start, feedback);
+        }
+    }
+
+    /// Leaves the place of the last request: the next goes to another host.
+    fn leave(&self, index: usize, following: &mut Following) {
+        let feedback = match following.last.take() {
+            Some(Feedback::Overloaded(_)) => Feedback::None,
+            Some(feedback) => feedback,
+            None => Feedback::Answered,
+        };
+        if let Some(place) = following.place.take() {
+            return place.leave(feedback);
+        }
+        let mut slots = self.slots.borrow_mut();
+        if let Some(home) = slots.take_host(index) {
+            self.schedule.borrow_mut().finished(home, slots.slot(index).start, feedback);
+            self.lane().wake_worker();
+        }
+    }
+}
