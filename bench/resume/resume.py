@@ -120,11 +120,25 @@ def by_tarfile(files):
     return found
 
 
+def parquet_pyarrow(files):
+    import pyarrow.parquet
+
+    return [url for file in files for url in pyarrow.parquet.read_table(file, columns=["url"])["url"].to_pylist()]
+
+
+def parquet_duckdb(files):
+    import duckdb
+
+    names = ",".join("'%s'" % file for file in files)
+    return [row[0] for row in duckdb.sql(f"select url from read_parquet([{names}])").fetchall()]
+
+
 FORMATS = [
     ("csv", "one file", [csv_rows, csv_duckdb]),
     ("jsonl", "jsonl", [json_lines, json_duckdb]),
     ("warc", "warc.gz", [by_warcio, by_fastwarc, by_cdxj]),
     ("tar", "tar", [by_tarfile]),
+    ("parquet", "parquet", [parquet_pyarrow, parquet_duckdb]),
 ]
 
 

@@ -22,7 +22,10 @@ const METRICS: &[Metric] = &[
     metric("readers", "readers", 0),
 ];
 
-const FORMATS: [&str; 4] = ["csv", "jsonl", "warc", "tar"];
+const FORMATS: [&str; 5] = ["csv", "jsonl", "warc", "tar", "parquet"];
+
+/// Requests in flight, and as many that came back in the 10 ms before they are in the journal.
+const REPEATED_MAX: f64 = 100.0;
 
 /// What the program says of one format.
 #[derive(Deserialize)]
@@ -75,6 +78,7 @@ pub(crate) fn run(bench: &Bench, options: &ResumeOptions) -> Result<Report> {
         ("missing", Limit::Exactly(0.0)),
         ("twice", Limit::Exactly(0.0)),
         ("again", Limit::Exactly(0.0)),
+        ("repeated_per_kill", Limit::AtMost(REPEATED_MAX)),
         ("readers", Limit::AtLeast(1.0)),
     ];
     let figures = FORMATS.iter().flat_map(|format| {

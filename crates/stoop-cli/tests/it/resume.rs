@@ -175,6 +175,14 @@ fn urls_of_json(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
+/// The URLs of a table, by the command itself.
+fn urls_of_table(path: &Path) -> Vec<String> {
+    let line = format!("fetch -f csv -c {CONCURRENCY} --summary none -i {}", path.display());
+    let ran = run(stoop(&line), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran.lines().into_iter().map(|line| String::from_utf8(line.url).expect("text")).collect()
+}
+
 /// What another program makes of a file.
 fn through(program: &str, arguments: &[&str], path: &Path) -> Vec<u8> {
     let ran = Command::new(program).args(arguments).arg(path).output().expect("it is there");
@@ -227,9 +235,13 @@ fn what_has_its_line_when_a_run_is_killed_is_not_fetched_again() {
 
 #[test]
 fn files_in_a_folder_have_each_url_once_however_often_a_run_is_killed() {
-    for (format, extension, seed) in
-        [("jsonl", ".jsonl", 1), ("warc", ".warc.gz", 2), ("tar", ".tar", 3), ("csv", ".csv", 4)]
-    {
+    for (format, extension, seed) in [
+        ("jsonl", ".jsonl", 1),
+        ("warc", ".warc.gz", 2),
+        ("tar", ".tar", 3),
+        ("csv", ".csv", 4),
+        ("parquet", ".parquet", 5),
+    ] {
         let server = LoggingServer::start();
         let urls = server.urls(300);
         let runs = Runs::new(format, &urls, &format!("-f {format} --file-size 20KiB"));
@@ -241,6 +253,7 @@ fn files_in_a_folder_have_each_url_once_however_often_a_run_is_killed() {
         for part in runs.parts(extension) {
             found.extend(match format {
                 "csv" => urls_of_csv(&part),
+                "parquet" => urls_of_table(&part),
                 "jsonl" => urls_of_json(&fs::read(&part).expect("written")),
                 "warc" => urls_of_json(&through("gzip", &["-dc"], &part)),
                 _ => urls_of_json(&through("tar", &["-xOf"], &part)),
@@ -275,6 +288,28 @@ fn files_in_a_folder_have_each_url_once_however_often_a_run_is_killed() {
         let before = last.summary()["resumed"].as_u64().unwrap_or(0);
         assert_eq!(last.summary()["totalUrls"].as_u64().expect("a number") + before, 300);
     }
+}
+
+/// A table has its directory at its end, and cannot be cut: it is written anew of the records that are kept beside it.
+#[test]
+fn what_a_table_was_given_before_a_run_is_killed_is_not_fetched_again() {
+    let server = LoggingServer::start();
+    let urls = server.urls(400);
+    let runs = Runs::new("table", &urls, "-f parquet");
+    let mut kills = 0;
+    for time in times(6).take(6) {
+        runs.start_and_kill(time);
+        kills += 1;
+        assert!(runs.parts(".parquet").is_empty(), "its only file is not complete");
+    }
+    assert!(server.asked().len() > 20, "some was fetched before the last kill");
+    runs.finish("");
+    // What was in flight, and what came in the 10 ms before it is in the journal.
+    let again = server.asked().len() - urls.len();
+    assert!(again <= kills * 5 * CONCURRENCY, "{again} of {kills} kills");
+    let parts = runs.parts(".parquet");
+    assert_eq!(parts.len(), 1);
+    assert_each_once(urls_of_table(&parts[0]), &urls);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Records on their way from the threads that format them to a writer that has to tell them apart.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 
 /// What stands before a record: what came of its job, its length, and that of its entry in the index.
 const FRAME_BYTES: usize = 13;
@@ -12,6 +12,8 @@ pub(super) struct Frame<'a> {
     pub(super) record: &'a [u8],
     pub(super) entry: &'a [u8],
     pub(super) result: u8,
+    /// All of it.
+    pub(super) whole: &'a [u8],
 }
 
 impl Frame<'_> {
@@ -29,14 +31,36 @@ impl Frame<'_> {
     /// The first of some, and the others.
     fn split(frames: &[u8]) -> Option<(Frame<'_>, &[u8])> {
         let (frame, after) = frames.split_first_chunk::<FRAME_BYTES>()?;
-        let (result, lengths) = (frame[0], &frame[1..]);
-        let (record, entry) = lengths.split_first_chunk::<8>()?;
-        let record = usize::try_from(u64::from_le_bytes(*record)).ok()?;
-        let entry = u32::from_le_bytes(*entry.first_chunk()?) as usize;
+        let (record, entry) = lengths(frame)?;
         let (record, after) = after.split_at_checked(record)?;
         let (entry, after) = after.split_at_checked(entry)?;
-        Some((Frame { record, entry, result }, after))
+        let whole = &frames[..frames.len() - after.len()];
+        Some((Frame { record, entry, result: frame[0], whole }, after))
     }
+}
+
+/// How long a record and its entry are, by what stands before them.
+fn lengths(frame: &[u8; FRAME_BYTES]) -> Option<(usize, usize)> {
+    let (record, entry) = frame[1..].split_first_chunk::<8>()?;
+    let record = usize::try_from(u64::from_le_bytes(*record)).ok()?;
+    let entry = u32::from_le_bytes(*entry.first_chunk()?) as usize;
+    Some((record, entry))
+}
+
+/// Reads the next frame, whole, into `into`. False at the end.
+///
+/// # Errors
+/// It ends before the frame does; or the reader's.
+pub(super) fn read_frame(from: &mut impl Read, into: &mut Vec<u8>) -> io::Result<bool> {
+    into.clear();
+    from.by_ref().take(FRAME_BYTES as u64).read_to_end(into)?;
+    let Some(frame) = into.first_chunk::<FRAME_BYTES>() else {
+        return if into.is_empty() { Ok(false) } else { Err(not_whole()) };
+    };
+    let (record, entry) = lengths(frame).ok_or_else(not_whole)?;
+    let length = record as u64 + entry as u64;
+    let read = from.by_ref().take(length).read_to_end(into)? as u64;
+    if read == length { Ok(true) } else { Err(not_whole()) }
 }
 
 /// A frame whose record is being appended, where it stays: content is copied often enough.

@@ -4,12 +4,14 @@ mod parts;
 mod resume;
 #[cfg(test)]
 mod resume_tests;
+mod spool;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
 use self::parts::{Counts, ManifestLine, Resumable, Shard, with_path};
+use self::spool::Spool;
 use super::RecordFormat;
 use super::frames::{Frame, FrameWriter, Frames};
 use super::pieces;
@@ -60,8 +62,8 @@ pub trait ShardFormat: RecordFormat {
     }
 
     /// Whether a file can be cut behind any of its records, and go on there, as a run with a
-    /// [`RunFolder`](crate::RunFolder) does that was killed. By default it can. A file of another format is begun anew
-    /// then, and its jobs are done again.
+    /// [`RunFolder`](crate::RunFolder) does that was killed. By default it can. A file of another format is written anew
+    /// then, of its records, which such a run keeps in a second file until the first is complete.
     fn can_be_cut(&self) -> bool {
         true
     }
@@ -231,7 +233,7 @@ impl<F: ShardFormat> Write for ShardWriter<F> {
         for frame in Frames(frames) {
             match frame? {
                 frame if frame.is_end() => self.close()?,
-                Frame { record, entry, result } => self.push(record, entry, result)?,
+                frame => self.push(&frame)?,
             }
         }
         Ok(frames.len())
@@ -246,11 +248,11 @@ impl<F: ShardFormat> Write for ShardWriter<F> {
 }
 
 impl<F: ShardFormat> ShardWriter<F> {
-    fn push(&mut self, record: &[u8], entry: &[u8], result: u8) -> io::Result<()> {
+    fn push(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         let held = self.format.held_bytes();
         let is_full = self.current.as_ref().is_some_and(|shard| {
             shard.counts.records > 0
-                && (shard.bytes + held + record.len() as u64 > self.shards.bytes_max
+                && (shard.bytes + held + frame.record.len() as u64 > self.shards.bytes_max
                     || shard.index_bytes > INDEX_BYTES_MAX)
         });
         if is_full {
@@ -260,21 +262,11 @@ impl<F: ShardFormat> ShardWriter<F> {
             self.current = Some(self.begin()?);
         }
         let shard = self.current.as_mut().expect("begun");
-        for line in self.format.index_lines(entry, shard.bytes, &shard.name) {
-            shard.index_bytes += line.len();
-            match &mut shard.index_file {
-                Some(file) => file.write_all(&line)?,
-                None => shard.index.push(line),
-            }
+        add(&mut self.format, shard, frame)?;
+        match &mut shard.spool {
+            Some(spool) => spool.push(frame),
+            None => Ok(()),
         }
-        shard.bytes += self.format.encode(record, &mut shard.file)?;
-        shard.counts.records += 1;
-        shard.counts.ok += u64::from(result == 0);
-        shard.counts.errors += u64::from(result == 2);
-        if let Some(resumable) = &mut self.resumable {
-            resumable.records += 1;
-        }
-        Ok(())
     }
 
     /// Begins the next file, whose number no other run has in this folder.
@@ -292,6 +284,15 @@ impl<F: ShardFormat> ShardWriter<F> {
                 Err(error) => return Err(with_path(&error, &path)),
             }
         };
+        let mut shard = self.begin_with(name, file)?;
+        if self.resumable.is_some() && !self.format.can_be_cut() {
+            shard.spool = Some(Spool::create(&self.spool(&shard.name))?);
+        }
+        Ok(shard)
+    }
+
+    /// Begins an empty file of that name.
+    fn begin_with(&mut self, name: String, file: File) -> io::Result<Shard> {
         let mut shard = Shard {
             name,
             file: BufWriter::new(file),
@@ -300,6 +301,7 @@ impl<F: ShardFormat> ShardWriter<F> {
             index: Vec::new(),
             index_bytes: 0,
             index_file: None,
+            spool: None,
         };
         if self.resumable.is_some() && self.format.index_extension().is_some() {
             shard.index_file = Some(BufWriter::new(File::create(self.index_partial(&shard.name))?));
@@ -354,9 +356,30 @@ impl<F: ShardFormat> ShardWriter<F> {
         self.path(&format!("{name}.index.partial"))
     }
 
+    /// Where the records of the file `name` are besides, if it cannot be cut.
+    fn spool(&self, name: &str) -> PathBuf {
+        self.path(&format!("{name}.records.partial"))
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.shards.folder.join(name)
     }
+}
+
+/// Adds a record to a file, its index and its counts.
+fn add<F: ShardFormat>(format: &mut F, shard: &mut Shard, frame: &Frame<'_>) -> io::Result<()> {
+    for line in format.index_lines(frame.entry, shard.bytes, &shard.name) {
+        shard.index_bytes += line.len();
+        match &mut shard.index_file {
+            Some(file) => file.write_all(&line)?,
+            None => shard.index.push(line),
+        }
+    }
+    shard.bytes += format.encode(frame.record, &mut shard.file)?;
+    shard.counts.records += 1;
+    shard.counts.ok += u64::from(frame.result == 0);
+    shard.counts.errors += u64::from(frame.result == 2);
+    Ok(())
 }
 
 impl ShardFormat for super::JsonLines {

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::spool::Spool;
+
 /// A file that is being written.
 #[derive(Debug)]
 pub(super) struct Shard {
@@ -17,6 +19,8 @@ pub(super) struct Shard {
     pub(super) index_bytes: usize,
     /// Where the index is kept besides, as it comes, if the run can be resumed.
     pub(super) index_file: Option<BufWriter<File>>,
+    /// Its records, if it cannot be cut and the run can be resumed.
+    pub(super) spool: Option<Spool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -42,10 +46,17 @@ pub(super) struct ManifestLine<'a> {
 pub(super) struct Resumable {
     /// Complete files without their names.
     pub(super) finished: Vec<FinishedShard>,
-    /// Records that were written.
-    pub(super) records: u64,
-    /// Those among them that are in complete files.
-    pub(super) records_finished: u64,
+}
+
+impl Shard {
+    /// Has what was written outlive the process.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        match &mut self.index_file {
+            Some(index) => index.flush(),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A file that is complete.
@@ -66,7 +77,6 @@ impl Resumable {
         shard.file.get_ref().sync_data()?;
         let Shard { name, bytes, counts, .. } = shard;
         self.finished.push(FinishedShard { name, bytes, counts });
-        self.records_finished = self.records;
         Ok(())
     }
 }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::parts::{FinishedShard, ManifestLine, Resumable, Shard, with_path};
-use super::{ShardFormat, ShardWriter};
+use super::spool::Spool;
+use super::{ShardFormat, ShardWriter, add};
 use crate::journal::{Checkpoint, ResumableWriter, cut, no_state};
 
 /// A file that is being written.
@@ -20,6 +21,8 @@ struct OpenShard {
     shard: FinishedShard,
     /// The length of its index so far.
     index_bytes: u64,
+    /// That of its records, if it cannot be cut.
+    spool_bytes: Option<u64>,
 }
 
 /// Where the files of a folder are.
@@ -28,8 +31,6 @@ struct State {
     next: u64,
     finished: Vec<FinishedShard>,
     open: Option<OpenShard>,
-    /// A file that is begun anew.
-    dropped: Option<String>,
 }
 
 impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
@@ -37,18 +38,18 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
         self.resumable = Some(Resumable::default());
         let state =
             state.map(|state| serde_json::from_slice::<State>(state).map_err(|_| no_state()));
-        let Some(State { next, finished, open, dropped }) = state.transpose()? else {
+        let Some(State { next, finished, open }) = state.transpose()? else {
             return self.remove_unknown(0);
         };
         for shard in &finished {
             self.publish_once(shard)?;
         }
-        if let Some(name) = dropped {
-            remove(&self.path(&format!("{name}.partial")))?;
-            remove(&self.index_partial(&name))?;
-        }
         if let Some(open) = open {
-            self.current = Some(self.reopen(open)?);
+            let shard = match open.spool_bytes {
+                Some(length) => self.rewrite(open.shard.name, length)?,
+                None => self.reopen(open)?,
+            };
+            self.current = Some(shard);
         }
         self.remove_unknown(next)?;
         self.next = self.next.max(next);
@@ -56,26 +57,24 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
     }
 
     fn checkpoint(&mut self) -> io::Result<Checkpoint> {
-        let can_be_cut = self.format.can_be_cut();
         let mut open = None;
-        if let Some(shard) = &mut self.current
-            && can_be_cut
-        {
-            shard.file.flush()?;
-            if let Some(index) = &mut shard.index_file {
-                index.flush()?;
-            }
+        if let Some(shard) = &mut self.current {
             let Shard { name, bytes, counts, index_bytes, .. } = shard;
-            let shard = FinishedShard { name: name.clone(), bytes: *bytes, counts: *counts };
-            open = Some(OpenShard { shard, index_bytes: *index_bytes as u64 });
+            let finished = FinishedShard { name: name.clone(), bytes: *bytes, counts: *counts };
+            let mut there =
+                OpenShard { shard: finished, index_bytes: *index_bytes as u64, spool_bytes: None };
+            match &mut shard.spool {
+                Some(spool) => {
+                    spool.flush()?;
+                    there.spool_bytes = Some(spool.bytes);
+                }
+                None => shard.flush()?,
+            }
+            open = Some(there);
         }
-        let dropped = self.current.as_ref().filter(|_| !can_be_cut);
-        let dropped = dropped.map(|shard| shard.name.clone());
-        let resumable = self.resumable.get_or_insert_default();
-        let records = (!can_be_cut).then_some(resumable.records_finished);
-        let finished = resumable.finished.clone();
-        let state = State { next: self.next, finished, open, dropped };
-        Ok(Checkpoint { state: serde_json::to_vec(&state)?, records })
+        let finished = self.resumable.get_or_insert_default().finished.clone();
+        let state = State { next: self.next, finished, open };
+        Ok(Checkpoint { state: serde_json::to_vec(&state)?, records: None })
     }
 
     fn committed(&mut self) -> io::Result<()> {
@@ -90,11 +89,15 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
 
     fn sync(&mut self) -> io::Result<()> {
         let Some(shard) = &mut self.current else { return Ok(()) };
-        shard.file.flush()?;
+        if let Some(spool) = &mut shard.spool {
+            return spool.sync();
+        }
+        shard.flush()?;
         shard.file.get_ref().sync_data()?;
-        let Some(index) = &mut shard.index_file else { return Ok(()) };
-        index.flush()?;
-        index.get_ref().sync_data()
+        match &shard.index_file {
+            Some(index) => index.get_ref().sync_data(),
+            None => Ok(()),
+        }
     }
 }
 
@@ -121,6 +124,7 @@ impl<F: ShardFormat> ShardWriter<F> {
                 index,
             })?;
         }
+        remove(&self.spool(name))?;
         remove(&index_partial)
     }
 
@@ -149,7 +153,20 @@ impl<F: ShardFormat> ShardWriter<F> {
             None => None,
         };
         let index_bytes = usize::try_from(index_bytes).unwrap_or(usize::MAX);
-        Ok(Shard { name, file, bytes, counts, index: Vec::new(), index_bytes, index_file })
+        let index = Vec::new();
+        Ok(Shard { name, file, bytes, counts, index, index_bytes, index_file, spool: None })
+    }
+
+    /// Writes a file anew that cannot be cut, of its records, which have that length.
+    fn rewrite(&mut self, name: String, length: u64) -> io::Result<Shard> {
+        let path = self.path(&format!("{name}.partial"));
+        let file = File::create(&path).map_err(|error| with_path(&error, &path))?;
+        let mut shard = self.begin_with(name, file)?;
+        let path = self.spool(&shard.name);
+        let format = &mut self.format;
+        let spool = Spool::reopen(&path, length, |frame| add(format, &mut shard, frame));
+        shard.spool = Some(spool.map_err(|error| with_path(&error, &path))?);
+        Ok(shard)
     }
 
     /// Removes files that were begun and are not known, which have numbers from `next` on.

@@ -132,21 +132,61 @@ fn a_file_gets_its_name_once_the_journal_says_that_it_is_complete_by_whichever_w
 }
 
 #[test]
-fn a_file_that_cannot_be_cut_is_begun_anew_and_its_records_are_not_certain() {
+fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
     let folder = Folder::new("whole");
     let mut first = folder.open(Whole::default(), None);
-    first.write(0..3);
-    assert_eq!(first.checkpoint().records, Some(0));
-    first.write(3..30);
+    first.write(0..12);
     let checkpoint = first.checkpoint();
-    let certain = checkpoint.records.expect("told");
-    assert!(certain > 0 && certain < 30, "{certain}");
+    assert_eq!(checkpoint.records, None);
     first.writer.committed().expect("writable");
+    let complete = folder.names().iter().filter(|name| name.ends_with(".whole")).count();
+    assert!(complete > 0, "{:?}", folder.names());
+    // Behind the checkpoint: the rest of the file, and others.
+    first.write(12..30);
     drop(first);
-    let second = folder.open(Whole::default(), Some(&checkpoint.state));
-    drop(second);
-    let files = folder.names().into_iter().filter(|name| name.ends_with(".whole"));
-    let kept: usize = files.map(|name| lines(&folder.0.join(name))).sum();
-    assert_eq!(kept as u64, certain);
-    assert!(!folder.names().iter().any(|name| name.ends_with(".partial")), "{:?}", folder.names());
+    for _ in 0..2 {
+        let mut second = folder.open(Whole::default(), Some(&checkpoint.state));
+        second.writer.flush().expect("writable");
+        let partial: Vec<_> =
+            folder.names().into_iter().filter(|name| name.ends_with(".partial")).collect();
+        assert_eq!(partial.len(), 2, "the file and its records: {partial:?}");
+        let kept = folder
+            .names()
+            .into_iter()
+            .filter(|name| name.ends_with(".whole") || name.ends_with(".whole.partial"));
+        assert_eq!(kept.map(|name| lines(&folder.0.join(name))).sum::<usize>(), 12);
+    }
+    let mut third = folder.open(Whole::default(), Some(&checkpoint.state));
+    third.write(12..13);
+    let mut end = Vec::new();
+    third.format.end(&mut end);
+    third.writer.end(&end).expect("writable");
+    third.checkpoint();
+    third.writer.committed().expect("writable");
+    let names = folder.names();
+    assert!(!names.iter().any(|name| name.ends_with(".partial")), "{names:?}");
+    let files = names.iter().filter(|name| name.ends_with(".whole"));
+    assert_eq!(files.map(|name| lines(&folder.0.join(name))).sum::<usize>(), 13);
+    let manifest = fs::read_to_string(folder.0.join("part.manifest.jsonl")).expect("written");
+    let records: u64 = manifest
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+        .map(|line| line["records"].as_u64().expect("a count"))
+        .sum();
+    assert_eq!(records, 13);
+}
+
+#[test]
+fn records_that_are_not_whole_any_more_are_an_error_that_names_their_file() {
+    let folder = Folder::new("short");
+    let mut first = folder.open(Whole::default(), None);
+    first.write(0..3);
+    let checkpoint = first.checkpoint();
+    drop(first);
+    let path = folder.0.join("part-00000.whole.records.partial");
+    fs::write(&path, b"short").expect("writable");
+    let shards = Shards::new(&folder.0).bytes_max(1_000).exclusive(true);
+    let (_, mut writer) = shards.open(Whole::default()).expect("a folder");
+    let error = writer.restore(Some(&checkpoint.state)).unwrap_err().to_string();
+    assert!(error.contains("part-00000.whole.records.partial"), "{error}");
 }
