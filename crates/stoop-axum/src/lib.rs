@@ -64,6 +64,8 @@
 //!   [`ConnectionInfo::draining`](stoop::ConnectionInfo::draining).
 //! - 103 (Early Hints) is sent by the extension [`InterimSender`](stoop::InterimSender), where
 //!   [`interim_responses_max`](stoop::ServerLimits::interim_responses_max) allows it.
+//! - A handler learns when its response was sent by [`on_sent`](stoop::Response::on_sent) of a [`Response`](stoop::Response)
+//!   that it makes an `http::Response`, or one of `http` that it makes a `Response` and back.
 //!
 //! # Features
 //!

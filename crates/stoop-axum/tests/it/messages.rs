@@ -62,6 +62,26 @@ async fn early_hints_are_sent_by_a_handler() {
     }
 }
 
+#[tokio::test]
+async fn a_handler_is_told_when_its_response_was_sent() {
+    let (told, mut tell) = unbounded_channel();
+    let telling = async move || {
+        let told = told.clone();
+        let response = stoop::Response::from_text("hello");
+        let response = response.on_sent(move |sent| {
+            told.send((sent.is_complete(), sent.content_bytes())).unwrap();
+        });
+        http::Response::from(response).map(axum::body::Body::new)
+    };
+    let server = super::listen(Router::new().route("/", get(telling)));
+    for versions in VERSIONS {
+        let client = Client::builder().versions(versions).build().unwrap();
+        let response = client.get(server.endpoint().to_string()).await.unwrap();
+        assert_eq!(response.text().await.unwrap(), "hello", "{versions:?}");
+        assert_eq!(tell.recv().await, Some((true, 5)), "{versions:?}");
+    }
+}
+
 #[test]
 fn an_application_runs_on_the_thread_that_calls() {
     let (told, tell) = std::sync::mpsc::channel();

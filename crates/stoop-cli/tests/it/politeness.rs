@@ -90,6 +90,29 @@ fn the_ports_of_a_host_share_its_limits() {
 }
 
 #[test]
+fn the_names_of_a_domain_share_its_limits_over_all_cores_if_that_is_asked_for() {
+    let log = HostLog::default();
+    let address = host(&log, Duration::from_millis(20), 0, "");
+    let names: Vec<_> = ('a'..='h').map(|name| format!("{name}.example.org")).collect();
+    let list: String = names
+        .iter()
+        .flat_map(|name| (0..2).map(move |n| format!("http://{name}:{}/{n}\n", address.port())))
+        .collect();
+    let resolve: String = names
+        .iter()
+        .map(|name| format!(" --resolve {name}:{}:127.0.0.1", address.port()))
+        .collect();
+    let options = "--by-domain --per-host 1 --host-rate 20 --cores 2 --summary none";
+    let ran = run(stoop(&format!("fetch {options}{resolve}")), list);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 16));
+    let log = sorted(&log);
+    assert!(log.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{log:?}");
+    let gaps = log.windows(2).map(|pair| pair[1].0.duration_since(pair[0].0));
+    let shortest = gaps.min().expect("several");
+    assert!(shortest >= Duration::from_millis(30), "{shortest:?}");
+}
+
+#[test]
 fn a_hot_host_does_not_starve_the_others() {
     let (hot, other) = (Server::start(), Server::on([127, 0, 3, 1].into()));
     let mut list: String = (0..400).map(|n| hot.url(&format!("/delay/20?{n}\n"))).collect();

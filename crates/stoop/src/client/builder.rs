@@ -210,10 +210,10 @@ impl ClientBuilder {
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
     /// use std::time::Duration;
-    /// use stoop::{Client, Request, Response};
+    /// use stoop::{Client, Request, Response, StatusCode};
     ///
     /// let site = |request: Request| match request.path() {
-    ///     "/old" => Response::from_status(301).with_field("location", "/new").unwrap(),
+    ///     "/old" => Response::from_status(StatusCode::FOUND).with_field("location", "/new").unwrap(),
     ///     _ => Response::from_text("here"),
     /// };
     /// let client = Client::builder()

@@ -141,7 +141,7 @@ impl<F: ShardFormat> ShardWriter<F> {
 
     /// Opens a file that was being written, and its index, at the end that they had.
     fn reopen(&self, open: OpenShard) -> io::Result<Shard> {
-        let OpenShard { shard: FinishedShard { name, bytes, counts }, index_bytes } = open;
+        let OpenShard { shard: FinishedShard { name, bytes, counts }, index_bytes, .. } = open;
         let at = |path: PathBuf, length| {
             let opened = OpenOptions::new().write(true).open(&path);
             let opened = opened.and_then(|mut file: File| cut(&mut file, length).map(|()| file));

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stoop::{Client, ClientBuilder, ErrorKind, FollowUp, Phase, Request, Response, Retries};
+use stoop::{
+    Client, ClientBuilder, ErrorKind, FollowUp, Phase, Request, Response, Retries, StatusCode,
+};
 use tokio::time::{Instant, sleep};
 
 /// Each request waits so long that follows from another.
@@ -11,11 +13,14 @@ const PACE: Duration = Duration::from_secs(10);
 
 /// A site that redirects from `/1` to `/2` and from there to `/3`, and answers `/busy` by 503 with a Retry-After.
 fn site(request: Request) -> Response {
-    let to = |path: &str| Response::from_status(302).with_field("location", path).unwrap();
+    let to =
+        |path: &str| Response::from_status(StatusCode::FOUND).with_field("location", path).unwrap();
     match request.path() {
         "/1" => to("/2"),
         "/2" => to("http://other.test/3"),
-        "/busy" => Response::from_status(503).with_field("retry-after", "1").unwrap(),
+        "/busy" => Response::from_status(StatusCode::SERVICE_UNAVAILABLE)
+            .with_field("retry-after", "1")
+            .unwrap(),
         path => Response::from_text(path.to_owned()),
     }
 }
@@ -63,7 +68,7 @@ async fn each_retry_waits_from_its_failure_on_and_the_deadline_does_not_count_th
 async fn the_deadline_goes_on_after_the_wait() {
     let slow = async |request: Request| {
         if request.path() == "/1" {
-            return Response::from_status(302).with_field("location", "/2").unwrap();
+            return Response::from_status(StatusCode::FOUND).with_field("location", "/2").unwrap();
         }
         sleep(Duration::from_secs(6)).await;
         Response::from_text("late")
