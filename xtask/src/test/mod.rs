@@ -10,6 +10,7 @@ mod corpora;
 mod demo;
 mod examples;
 mod interface;
+mod libtest;
 pub(crate) mod programs;
 pub(crate) mod secure;
 pub(crate) mod serve;

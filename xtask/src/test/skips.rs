@@ -2,7 +2,7 @@
 //!
 //! A test that lacks a program or a file cannot report to cargo that it was skipped: to libtest it
 //! passed. So it appends a line `name: reason` to the file that `STOOP_SKIPS` names, and this
-//! reads it. Tests that are marked `#[ignore]` are found in libtest's own output.
+//! reads it.
 
 use crate::command::Command;
 use std::path::PathBuf;
@@ -44,27 +44,6 @@ impl Skips {
     }
 }
 
-/// The tests that a run counted, and those it ignored.
-#[derive(Default)]
-pub(crate) struct Tally {
-    pub(crate) passed: usize,
-    pub(crate) ignored: usize,
-}
-
-impl Tally {
-    /// Counts the tests that a line of libtest's output reports.
-    pub(crate) fn count(&mut self, line: &str) {
-        if let Some(result) = line.strip_prefix("test result: ") {
-            let words: Vec<&str> = result.split([' ', ';']).collect();
-            let before = |at: usize| words.get(at.checked_sub(1)?)?.parse::<usize>().ok();
-            self.passed +=
-                words.iter().position(|word| *word == "passed").and_then(before).unwrap_or(0);
-        } else if line.starts_with("test ") && line.contains(" ... ignored") {
-            self.ignored += 1;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,21 +56,5 @@ mod tests {
         assert_eq!(skips.take(), ["peer: needs nginx"]);
         assert!(skips.take().is_empty());
         skips.remove();
-    }
-
-    #[test]
-    fn the_output_of_libtest_is_counted() {
-        let mut tally = Tally::default();
-        for line in [
-            "test h1::head ... ok",
-            "test slow ... ignored, takes a minute",
-            "test plain ... ignored",
-            "test result: ok. 12 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out",
-            "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
-        ] {
-            tally.count(line);
-        }
-        assert_eq!(tally.passed, 15);
-        assert_eq!(tally.ignored, 2);
     }
 }

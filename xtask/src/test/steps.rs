@@ -1,6 +1,6 @@
 //! The steps, in their order: those that are quick and often fail come first.
 
-use super::skips::Tally;
+use super::libtest::TestRun;
 use super::step::{Context, StepOutcome, TestStep};
 use super::{corpora, demo, examples, interface, tools};
 use crate::command::Command;
@@ -118,16 +118,13 @@ fn doctests(context: &Context) -> StepOutcome {
     libtest(Command::cargo("test").args(["--workspace", "--no-fail-fast", "--doc"]), context)
 }
 
-/// Runs tests and counts them. An ignored test is a measurement, which means nothing on a busy
-/// machine: it is counted here, and run by its name.
+/// Runs tests, counts them, and names those that failed. An ignored test is a measurement, which means
+/// nothing on a busy machine: it is counted here, and run by its name.
 fn libtest(command: Command, context: &Context) -> StepOutcome {
-    let mut tally = Tally::default();
-    let ran = context.skips.with_file(command.clone()).run_with(|line| tally.count(line));
-    let Tally { passed, ignored } = tally;
-    match ran {
-        Ok(()) if ignored == 0 => StepOutcome::Passed(format!("{passed} tests")),
-        Ok(()) => StepOutcome::Passed(format!("{passed} tests, {ignored} measurements not run")),
-        Err(why) => StepOutcome::Failed { why, repeat: command.to_string() },
+    let mut run = TestRun::default();
+    match context.skips.with_file(command.clone()).run_with(|line| run.read(line)) {
+        Ok(()) => StepOutcome::Passed(run.note()),
+        Err(how) => StepOutcome::Failed { why: run.failures(&how), repeat: command.to_string() },
     }
 }
 
