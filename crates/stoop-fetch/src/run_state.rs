@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::stop::Stop;
 use crate::tuning_gauge::{TuningGauge, TuningState};
-use crate::turns::{Mail, Mailboxes};
+use crate::turns::{Mail, Mailboxes, Post};
 
 /// The state that the reader, the workers, the writer and the main thread of a run share.
 pub(crate) struct RunState {
@@ -116,14 +116,6 @@ impl RunState {
         self.lanes.iter().for_each(Lane::wake_worker);
     }
 
-    /// Tells `worker` something of the turns of its hosts.
-    pub(crate) fn post(&self, worker: usize, mail: Mail) {
-        if let Some(turns) = &self.turns {
-            turns.post(worker, mail);
-            self.lanes[worker].wake_worker();
-        }
-    }
-
     /// Takes what `worker` was told of the turns of its hosts.
     pub(crate) fn take_mail(&self, worker: usize) -> Vec<Mail> {
         self.turns.as_ref().map(|turns| turns.take(worker)).unwrap_or_default()
@@ -214,6 +206,15 @@ impl RunState {
         if self.workers_left.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.tuning.end();
             self.output.close();
+        }
+    }
+}
+
+impl Post for RunState {
+    fn post(&self, worker: usize, mail: Mail) {
+        if let Some(turns) = &self.turns {
+            turns.put(worker, mail);
+            self.lanes[worker].wake_worker();
         }
     }
 }

@@ -11,10 +11,9 @@ use std::time::Instant;
 
 use stoop::{FollowUp, StatusCode};
 
-use super::mailbox::Mail;
+use super::mailbox::{Mail, Post};
 use super::ticket::{Answer, Ticket};
 use crate::failures::is_of_host;
-use crate::run_state::RunState;
 use crate::schedule::{Feedback, HostId};
 
 thread_local! {
@@ -47,7 +46,7 @@ pub(crate) struct Following {
 
 /// A turn that a job waits for.
 pub(crate) struct Wait {
-    pub(crate) run: Arc<RunState>,
+    pub(crate) post: Arc<dyn Post>,
     pub(crate) worker: usize,
     pub(crate) key: Box<[u8]>,
     pub(crate) ticket: Arc<Ticket>,
@@ -57,7 +56,7 @@ pub(crate) struct Wait {
 
 /// The place of a request at a host: it is left when this is dropped.
 pub(crate) struct Place {
-    run: Arc<RunState>,
+    post: Arc<dyn Post>,
     pub(crate) worker: usize,
     pub(crate) key: Box<[u8]>,
     pub(crate) host: HostId,
@@ -112,7 +111,7 @@ impl Following {
             && !wait.has_place
         {
             self.place = Some(Place {
-                run: Arc::clone(&wait.run),
+                post: Arc::clone(&wait.post),
                 worker: wait.worker,
                 key: wait.key.clone(),
                 host,
@@ -130,7 +129,7 @@ impl Drop for Wait {
             && !self.has_place
         {
             let (start, feedback) = (self.since, Feedback::None);
-            self.run.post(self.worker, Mail::Left { host, start, feedback });
+            self.post.post(self.worker, Mail::Left { host, start, feedback });
         }
     }
 }
@@ -145,7 +144,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let Self { host, start, feedback, .. } = *self;
-        self.run.post(self.worker, Mail::Left { host, start, feedback });
+        self.post.post(self.worker, Mail::Left { host, start, feedback });
     }
 }
 

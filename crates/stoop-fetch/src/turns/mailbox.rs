@@ -19,6 +19,11 @@ pub(crate) enum Mail {
     Told { host: HostId, start: Instant, feedback: Feedback },
 }
 
+/// Brings mail to the worker of a host, and wakes it.
+pub(crate) trait Post: Send + Sync {
+    fn post(&self, worker: usize, mail: Mail);
+}
+
 /// The mailboxes of all workers.
 #[derive(Debug)]
 pub(crate) struct Mailboxes {
@@ -47,7 +52,7 @@ impl Mailboxes {
 
     /// Puts mail into the box of `worker`, which the caller wakes. Mail for one that has ended is dropped, so that a request
     /// goes on.
-    pub(crate) fn post(&self, worker: usize, mail: Mail) {
+    pub(crate) fn put(&self, worker: usize, mail: Mail) {
         let mailbox = &self.all[worker];
         if let Some(all) = &mut *mailbox.lock() {
             all.push(mail);
@@ -100,13 +105,13 @@ mod tests {
     fn mail_is_taken_once_and_what_comes_for_a_worker_that_has_ended_goes_on() {
         let boxes = Mailboxes::new(2);
         assert!(boxes.take(0).is_empty());
-        boxes.post(1, Mail::Want(Turn::new(b"a", None).0));
+        boxes.put(1, Mail::Want(Turn::new(b"a", None).0));
         assert!(boxes.take(0).is_empty());
         assert_eq!(boxes.take(1).len(), 1);
         assert!(boxes.take(1).is_empty());
         boxes.close(1);
         let (turn, ticket) = Turn::new(b"a", None);
-        boxes.post(1, Mail::Want(turn));
+        boxes.put(1, Mail::Want(turn));
         let answer = ticket.poll(&mut Context::from_waker(Waker::noop()));
         assert_eq!(answer, Poll::Ready(Answer::Uncounted));
     }

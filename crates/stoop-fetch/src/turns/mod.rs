@@ -18,7 +18,7 @@ mod mailbox;
 mod ticket;
 
 pub(crate) use self::following::{Following, Wait, wait_for_turn};
-pub(crate) use self::mailbox::{Mail, Mailboxes};
+pub(crate) use self::mailbox::{Mail, Mailboxes, Post};
 #[cfg(test)]
 pub(crate) use self::ticket::Ticket;
 pub(crate) use self::ticket::{Answer, Turn};

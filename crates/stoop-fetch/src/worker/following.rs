@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -13,7 +12,7 @@ use crate::format::RecordFormat;
 use crate::record::Outcome;
 use crate::schedule::{Feedback, host_key};
 use crate::target::worker_of_key;
-use crate::turns::{Answer, Following, Mail, Turn, Wait};
+use crate::turns::{Answer, Following, Mail, Post, Turn, Wait};
 
 impl<F: RecordFormat> Worker<F> {
     /// Fetches a request of the job of slot `index`, and those that follow from it in turn.
@@ -80,7 +79,7 @@ impl<F: RecordFormat> Worker<F> {
         let (mut turn, ticket) = Turn::new(&key, place);
         turn.crawl_delay = self.robots.as_ref().and_then(|robots| robots.crawl_delay(url));
         following.begin_wait(Wait {
-            run: Arc::clone(&self.run),
+            post: self.run.clone(),
             worker,
             key: key.into(),
             ticket,
