@@ -31,7 +31,7 @@ pub struct Timings {
 const SPANS: usize = 5;
 
 impl Timings {
-    /// Waiting for a connection to become free, and for what [`pace`](crate::ClientBuilder::pace) waits for.
+    /// Waiting for a connection to become free.
     pub fn queue(&self) -> Option<Duration> {
         self.span(0)
     }
@@ -56,7 +56,8 @@ impl Timings {
         self.span(4)
     }
 
-    /// From the call to the whole head of the response, or the failure: all phases.
+    /// From the call to the whole head of the response, or the failure: all phases, without what
+    /// [`pace`](crate::ClientBuilder::pace) waited for.
     pub fn first_byte(&self) -> Duration {
         (0..SPANS).filter_map(|at| self.span(at)).sum()
     }
@@ -66,7 +67,7 @@ impl Timings {
     }
 
     /// Adds time to a phase; those that take none of their own have none.
-    pub(crate) fn add(&mut self, phase: Phase, took: Duration) {
+    fn add(&mut self, phase: Phase, took: Duration) {
         let at = match phase {
             Phase::Queue => 0,
             Phase::Dns => 1,

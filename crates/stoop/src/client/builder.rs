@@ -204,8 +204,8 @@ impl ClientBuilder {
     /// [`retries`](Self::retries) send again, for which it waits once the delay is over. For programs that bound how often
     /// they ask a host: the first request of a call is theirs to hold back.
     ///
-    /// This time does not count to the deadlines of the request, unless there is [middleware](Self::middleware); before a
-    /// redirect it is [`queue`](crate::Timings::queue) in the timings. By default no request waits.
+    /// This time does not count to the deadlines of the request, unless there is [middleware](Self::middleware), and is no
+    /// part of its [`Timings`](crate::Timings). By default no request waits.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -223,8 +223,9 @@ impl ClientBuilder {
     ///     })
     ///     .handler(site)
     ///     .build()?;
-    /// let response = client.get("http://example.com/old").await?;
-    /// assert!(response.timings().queue() >= Some(Duration::from_millis(20)));
+    /// let begun = std::time::Instant::now();
+    /// assert_eq!(client.get("http://example.com/old").await?.text().await?, "here");
+    /// assert!(begun.elapsed() >= Duration::from_millis(20));
     /// # Ok::<(), stoop::Error>(()) }).unwrap();
     /// ```
     pub fn pace<F>(mut self, pace: impl Fn(&FollowUp<'_>) -> F + Send + Sync + 'static) -> Self

@@ -43,7 +43,7 @@ async fn each_redirect_waits_and_the_deadline_does_not_count_that() {
     let begun = Instant::now();
     let response = client.get("http://a.test/1").await.unwrap();
     assert_eq!(begun.elapsed(), 2 * PACE);
-    assert_eq!(response.timings().queue(), Some(2 * PACE));
+    assert!(response.timings().first_byte() < PACE);
     assert_eq!(response.text().await.unwrap(), "/3");
     assert_eq!(*urls.lock().unwrap(), ["302 http://a.test/2 None", "302 http://other.test/3 None"]);
     // What follows from nothing waits for nothing.

@@ -75,7 +75,6 @@ pub(crate) async fn send_observed(
         {
             let pacing = pace(&FollowUp::of_response(url.as_str(), status));
             let waited = pace::wait(pacing).await;
-            outgoing.parts.timings.add(Phase::Queue, waited);
             job.due = job.due.later(waited);
         }
         #[cfg(feature = "proxy")]
