@@ -193,6 +193,7 @@ impl Fetcher {
             false => (self.client.send(request).await, Vec::new()),
         };
         let mut response = response?;
+        let deadline = deadline.map(|deadline| deadline + turns::waited());
         let unchanged = self.unchanged(&response, is_head);
         let mut details = self.is_detailed.then(|| Details {
             extracted: self.extraction.of_head(&response),

@@ -21,6 +21,8 @@ pub(crate) struct SlotTable {
 pub(crate) struct UrlSlot {
     pub(crate) job: Started,
     pub(crate) start: Instant,
+    /// When its last request was sent, which follows from others or not.
+    pub(crate) sent: Instant,
     /// `start` in milliseconds of Unix time.
     pub(crate) start_ms: i64,
     /// The line has no answer yet.
@@ -70,6 +72,7 @@ impl SlotTable {
             self.all.push(UrlSlot {
                 job: Started::default(),
                 start: Instant::now(),
+                sent: Instant::now(),
                 start_ms: 0,
                 is_pending: false,
                 is_waiting: false,
@@ -102,7 +105,7 @@ impl SlotTable {
             return false;
         }
         slot.start = Instant::now();
-        slot.start_ms = unix_ms();
+        (slot.sent, slot.start_ms) = (slot.start, unix_ms());
         (slot.is_pending, slot.is_waiting) = (true, false);
         true
     }
@@ -111,6 +114,7 @@ impl SlotTable {
     pub(crate) fn restart(&mut self, index: usize) {
         let slot = &mut self.all[index];
         (slot.start, slot.start_ms) = (Instant::now(), unix_ms());
+        slot.sent = slot.start;
     }
 
     /// Stops the clock of a slot's job, whose next request waits for a turn.
@@ -123,6 +127,7 @@ impl SlotTable {
         let slot = &mut self.all[index];
         slot.is_waiting = false;
         slot.start += waited;
+        slot.sent = Instant::now();
     }
 
     /// Takes the host that counts the job of a slot.

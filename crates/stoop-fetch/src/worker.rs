@@ -90,6 +90,7 @@ pub(crate) fn work<F: RecordFormat>(
             schedule: RefCell::new(Schedule::new(run.settings.politeness.clone())),
             is_lane_ended: Cell::new(false),
             waits_for_permits: Cell::new(false),
+            sleeps_until: Cell::new(None),
             slots: RefCell::default(),
             last_overdue_check: Cell::new(Instant::now()),
             keeps_until_written,
@@ -119,6 +120,8 @@ struct Worker<F> {
     is_lane_ended: Cell<bool>,
     /// Lines could be started, if there were permits.
     waits_for_permits: Cell<bool>,
+    /// Until when the dispatcher sleeps, if nothing wakes it.
+    sleeps_until: Cell<Option<Instant>>,
     slots: RefCell<SlotTable>,
     last_overdue_check: Cell<Instant>,
     format: RefCell<FormatBuffer<F>>,
@@ -149,6 +152,7 @@ async fn dispatch<F: RecordFormat>(worker: Rc<Worker<F>>) {
             }
         }
         let due = worker.schedule.borrow().due();
+        worker.sleeps_until.set(due);
         tokio::select! {
             biased;
             () = worker.lane().woken() => {}
@@ -283,9 +287,14 @@ impl<F: RecordFormat> Worker<F> {
         begun
     }
 
-    /// Has slots started for hosts that may have more in flight than before.
+    /// Has slots started for hosts that may have more in flight than before, or whose time comes earlier.
     fn wake_for_turns(&self) {
-        if !self.waits_for_permits.get() && self.schedule.borrow().has_turns() {
+        let schedule = self.schedule.borrow();
+        let is_earlier = match (schedule.due(), self.sleeps_until.get()) {
+            (Some(due), Some(until)) => due < until,
+            (due, _) => due.is_some(),
+        };
+        if is_earlier || !self.waits_for_permits.get() && schedule.has_turns() {
             self.lane().wake_worker();
         }
     }

@@ -25,7 +25,7 @@ impl<W: ResumableWriter> Journalled<W> {
 
     /// Writes to the journal what is certain now.
     fn commit(&mut self, is_complete: bool) -> io::Result<()> {
-        let is_synced = self.log.is_sync_due() || is_complete;
+        let is_synced = self.log.is_sync_due() || is_complete || self.writer.removes();
         if is_synced {
             self.writer.sync()?;
         }

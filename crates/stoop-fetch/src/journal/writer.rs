@@ -34,6 +34,12 @@ pub trait ResumableWriter: Write {
     /// The system's.
     fn checkpoint(&mut self) -> io::Result<Checkpoint>;
 
+    /// Whether [`committed`](Self::committed) will remove something that the checkpoint before the last leads back to: the
+    /// journal is made to outlive a loss of power before that then. By default it will not.
+    fn removes(&self) -> bool {
+        false
+    }
+
     /// The checkpoint that was asked for last is in the journal: what it says is complete may be told to others. By
     /// default nothing is done. It may not be called for the last one, where the process ended: `restore` does the same
     /// then.

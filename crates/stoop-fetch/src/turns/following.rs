@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stoop::{FollowUp, StatusCode};
 
@@ -30,6 +30,8 @@ struct Said {
     is_granted: bool,
     /// What came of an attempt that is followed by another.
     feedback: Option<Feedback>,
+    /// How long the requests of the job waited for their turns.
+    waited: Duration,
 }
 
 /// Where the requests of a job stand.
@@ -60,7 +62,7 @@ pub(crate) struct Place {
     pub(crate) worker: usize,
     pub(crate) key: Box<[u8]>,
     pub(crate) host: HostId,
-    /// When the request was sent.
+    /// When its last request was sent.
     pub(crate) start: Instant,
     /// What comes of the request.
     feedback: Feedback,
@@ -91,6 +93,11 @@ impl Following {
         self.said.wanted.take()
     }
 
+    /// The job begins again: nothing was sent yet.
+    pub(crate) fn begin_again(&mut self) {
+        (self.last, self.said.waited) = (None, Duration::ZERO);
+    }
+
     /// The next request may be sent.
     pub(crate) fn go_on(&mut self) {
         self.said.is_granted = true;
@@ -106,8 +113,12 @@ impl Following {
     pub(crate) fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Instant, Answer)>> {
         let Some(wait) = &self.wait else { return Poll::Ready(None) };
         let Poll::Ready(answer) = wait.ticket.poll(cx) else { return Poll::Pending };
-        let since = wait.since;
-        if let (Some(wait), Answer::Granted(host)) = (self.wait.take(), answer)
+        let (since, now) = (wait.since, Instant::now());
+        self.said.waited += now.saturating_duration_since(since);
+        let wait = self.wait.take();
+        if let Some(place) = &mut self.place {
+            place.start = now;
+        } else if let (Some(wait), Answer::Granted(host)) = (wait, answer)
             && !wait.has_place
         {
             self.place = Some(Place {
@@ -115,7 +126,7 @@ impl Following {
                 worker: wait.worker,
                 key: wait.key.clone(),
                 host,
-                start: Instant::now(),
+                start: now,
                 feedback: Feedback::None,
             });
         }
@@ -171,6 +182,11 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
         // The task of the job is woken by its ticket.
         if is_granted == Some(false) { Poll::Pending } else { Poll::Ready(()) }
     })
+}
+
+/// How long the requests of the job that this thread polls waited for their turns.
+pub(crate) fn waited() -> Duration {
+    said(|said| said.waited).unwrap_or_default()
 }
 
 /// Calls `change` with what the client of the job says that this thread polls.

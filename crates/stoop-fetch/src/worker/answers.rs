@@ -30,11 +30,12 @@ impl<F: RecordFormat> Worker<F> {
     /// Takes the job of slot `index`, which will get its record with `outcome`, unless another was taken already.
     pub(super) fn take_answer(&self, index: usize, outcome: &Outcome) -> Option<Answered> {
         let mut slots = self.slots.borrow_mut();
-        let answered = slots.answer(index)?;
+        let mut answered = slots.answer(index)?;
         self.add_in_flight(-1);
         self.run.gauges[self.index].tuning.add(outcome, answered.duration);
-        if let Some(host) = answered.job.host {
-            let start = slots.slot(index).start;
+        // Taken: a request that is under way when the run ends must not leave its place again.
+        if let Some(host) = answered.job.host.take() {
+            let start = slots.slot(index).sent;
             self.schedule.borrow_mut().finished(host, start, Feedback::of(outcome));
         }
         Some(answered)

@@ -56,8 +56,11 @@ impl<F: RecordFormat> Worker<F> {
         following: &mut Following,
         url: &str,
     ) -> Result<(), Outcome> {
+        following.last = None;
         self.want(index, following, url);
-        poll_fn(|cx| self.poll_turn(index, following, cx)).await
+        let waited = poll_fn(|cx| self.poll_turn(index, following, cx)).await;
+        following.begin_again();
+        waited
     }
 
     /// A request for `url` waits for its turn.
@@ -105,6 +108,9 @@ impl<F: RecordFormat> Worker<F> {
                         for a while";
             return Poll::Ready(Err(Outcome::local_error("host_suspended", Phase::Queue, text)));
         }
+        if answer == Answer::Uncounted && self.run.is_stopping() {
+            return Poll::Ready(Err(Outcome::cancelled(Phase::Wait)));
+        }
         following.go_on();
         Poll::Ready(Ok(()))
     }
@@ -122,7 +128,7 @@ impl<F: RecordFormat> Worker<F> {
         let slots = self.slots.borrow();
         let slot = slots.slot(index);
         if let Some(host) = slot.job.host {
-            self.schedule.borrow_mut().told(host, slot.start, feedback);
+            self.schedule.borrow_mut().told(host, slot.sent, feedback);
         }
     }
 
@@ -138,7 +144,7 @@ impl<F: RecordFormat> Worker<F> {
         }
         let mut slots = self.slots.borrow_mut();
         if let Some(home) = slots.take_host(index) {
-            self.schedule.borrow_mut().finished(home, slots.slot(index).start, feedback);
+            self.schedule.borrow_mut().finished(home, slots.slot(index).sent, feedback);
             self.lane().wake_worker();
         }
     }

@@ -34,7 +34,11 @@ pub(super) async fn send(
         let again = if attempt < retries.max { request.try_clone() } else { None };
         let sent = SentRequest::new(&request, retries);
         request = bounded(request, retries.attempt_max, deadline);
-        let mut outcome = send::send_observed(shared, request, interim, observer.clone()).await;
+        let mut paced = Duration::ZERO;
+        let sending =
+            send::send_observed(shared, request, interim, observer.clone(), Some(&mut paced));
+        let mut outcome = sending.await;
+        deadline = deadline.map(|deadline| after(deadline, paced));
         if attempt > 0 {
             outcome = match outcome {
                 Ok(response) => Ok(response.after(attempt, begun)),

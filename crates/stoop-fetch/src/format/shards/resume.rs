@@ -77,6 +77,11 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
         Ok(Checkpoint { state: serde_json::to_vec(&state)?, records: None })
     }
 
+    fn removes(&self) -> bool {
+        let finished = self.resumable.as_ref().is_some_and(|it| !it.finished.is_empty());
+        finished && !self.format.can_be_cut()
+    }
+
     fn committed(&mut self) -> io::Result<()> {
         let finished =
             self.resumable.as_mut().map(|resumable| std::mem::take(&mut resumable.finished));

@@ -1,5 +1,6 @@
 //! Requests that follow from others wait for what the program says.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -79,4 +80,24 @@ async fn the_deadline_goes_on_after_the_wait() {
     let error = client.get("http://a.test/1").await.unwrap_err();
     assert_eq!((error.kind(), error.phase()), (ErrorKind::TotalTimeout, Phase::Wait));
     assert_eq!(begun.elapsed(), PACE + Duration::from_secs(5));
+}
+
+/// The wait of an attempt counted to the deadline of all of them, and there was no time left for another.
+#[tokio::test(start_paused = true)]
+async fn a_retry_comes_though_the_attempt_before_waited_longer_than_the_deadline() {
+    let asked = AtomicU32::new(0);
+    let site = move |request: Request| {
+        if request.path() == "/1" {
+            return Response::from_status(StatusCode::FOUND).with_field("location", "/2").unwrap();
+        }
+        match asked.fetch_add(1, Relaxed) {
+            0 => Response::from_status(StatusCode::SERVICE_UNAVAILABLE),
+            _ => Response::from_text("here"),
+        }
+    };
+    let builder = Client::builder().retries(Retries::up_to(1)).timeout(Duration::from_secs(5));
+    let client = builder.pace(|_| sleep(PACE)).handler(site).build().unwrap();
+    let begun = Instant::now();
+    assert_eq!(client.get("http://a.test/1").await.unwrap().text().await.unwrap(), "here");
+    assert_eq!(begun.elapsed(), 3 * PACE);
 }

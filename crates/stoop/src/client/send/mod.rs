@@ -10,6 +10,7 @@ mod tests;
 
 use std::future::poll_fn;
 use std::pin::pin;
+use std::time::Duration;
 
 #[cfg(feature = "proxy")]
 use http::StatusCode;
@@ -43,10 +44,11 @@ pub(crate) fn send<'a>(
     interim: Interim<'a>,
 ) -> impl Future<Output = Result<Response, Error>> + Send + 'a {
     let observer = RequestObserver::new(&shared.observers, &request);
-    send_observed(shared, request, interim, observer)
+    send_observed(shared, request, interim, observer, None)
 }
 
-/// Sends a request as [`send`] does, for an observer that was told of it before.
+/// Sends a request as [`send`] does, for an observer that was told of it before. What [`pace`](pace::Pace) waited for is added to
+/// `paced`.
 ///
 /// It is one future with all that it holds, as each that is in another adds to the size of both.
 pub(crate) async fn send_observed(
@@ -55,6 +57,7 @@ pub(crate) async fn send_observed(
     mut request: Request,
     interim: Interim<'_>,
     observer: RequestObserver,
+    mut paced: Option<&mut Duration>,
 ) -> Result<Response, Error> {
     #[cfg(feature = "tracing")]
     observer.propagate(&mut request);
@@ -76,6 +79,9 @@ pub(crate) async fn send_observed(
             let pacing = pace(&FollowUp::of_response(url.as_str(), status));
             let waited = pace::wait(pacing).await;
             job.due = job.due.later(waited);
+            if let Some(paced) = &mut paced {
+                **paced += waited;
+            }
         }
         #[cfg(feature = "proxy")]
         let via = outgoing.route(shared, versions, false).map_err(failed)?;
