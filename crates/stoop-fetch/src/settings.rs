@@ -62,7 +62,7 @@ pub(crate) struct Settings {
     pub(crate) redirects: Redirects,
     /// What is asked for only if it has changed.
     pub(crate) earlier: Option<Arc<Earlier>>,
-    pub(crate) configure: Option<Box<ConfigureClient>>,
+    pub(crate) configure: Option<Arc<ConfigureClient>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<stoop::tls::ClientTls>,
     pub(crate) stop: Stop,

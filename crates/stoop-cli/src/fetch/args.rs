@@ -62,8 +62,11 @@ truth values as such in meta, times by RFC 3339. A row without a URL gets invali
 from a file, since its directory is at its end.
 
 With sitemap each <loc> of the document is a URL, or each <link> of RSS and Atom. The sitemaps that
-an index names are fetched, one at a time and each within --timeout, and read in its place; one that
-cannot be read gets invalid_job.
+an index names are fetched, one at a time and each within --timeout, and read in its place. They
+keep the interval of their host, and wait after 429 or 503 as a URL of it would, three times in turn
+at most. With --robots they are fetched only where robots.txt allows it. One that cannot be read
+gets invalid_job. With --run they are kept in FOLDER, and not fetched again; one that could not be
+read is tried again when the run goes on, and its URLs then come at the end.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share one connection, or as few as the server's limit of streams allows.

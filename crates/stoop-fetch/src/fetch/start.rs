@@ -111,7 +111,7 @@ impl Fetch {
             folder.prepare().map_err(FetchError::Save)?;
         }
         let (sink, resumed) = sink(&mut self.settings)?;
-        Run::start(self.settings, fetchers, source, format, sink, resumed)
+        Run::start(self.settings, fetchers, source, format, sink, resumed, self.sitemaps)
             .map_err(FetchError::Start)
     }
 }
