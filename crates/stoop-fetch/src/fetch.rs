@@ -3,6 +3,7 @@
 mod earlier;
 mod start;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use stoop::{ClientBuilder, Method, Misuse, Redirects};
 
 use crate::concurrency::Concurrency;
 use crate::extract::Extract;
+use crate::nested_sitemaps::{NestedSitemaps, RunLink};
 use crate::politeness::Politeness;
 use crate::record::Record;
 use crate::save::SaveFolder;
@@ -26,6 +28,8 @@ use crate::stop::Stop;
 pub struct Fetch {
     settings: Settings,
     misuse: Option<Misuse>,
+    /// Where the sitemaps of the source find the run.
+    sitemaps: Option<RunLink>,
 }
 
 impl Fetch {
@@ -268,7 +272,7 @@ impl Fetch {
         mut self,
         configure: impl Fn(ClientBuilder) -> ClientBuilder + Send + Sync + 'static,
     ) -> Self {
-        self.settings.configure = Some(Box::new(configure));
+        self.settings.configure = Some(Arc::new(configure));
         self
     }
 
@@ -279,6 +283,22 @@ impl Fetch {
     pub fn tls(mut self, tls: stoop::tls::ClientTls) -> Self {
         self.settings.tls = Some(tls);
         self
+    }
+
+    /// What fetches the sitemaps of an index for this run, with its settings as they are now.
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, source::Sitemap};
+    ///
+    /// let index = "<sitemapindex><sitemap><loc>https://example.com/a.xml</loc></sitemap></sitemapindex>";
+    /// let mut fetch = Fetch::new();
+    /// let mut nested = fetch.nested_sitemaps();
+    /// let source = Sitemap::new(index.as_bytes()).open_nested(move |url| nested.open(url));
+    /// # drop(source);
+    /// ```
+    pub fn nested_sitemaps(&mut self) -> NestedSitemaps {
+        let link = self.sitemaps.get_or_insert_default();
+        NestedSitemaps::new(&mut self.settings, Arc::clone(link))
     }
 
     /// The request that ends the run early, where the source has to know it before the run starts. By default

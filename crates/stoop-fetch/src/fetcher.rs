@@ -98,7 +98,7 @@ impl Fetchers {
             timeout: settings.timeout,
             skips_content: settings.skips_content,
             is_detailed,
-            extraction: settings.processing.extraction,
+            extraction: settings.processing.extraction.clone(),
             collector,
             robots,
             earlier: settings.earlier.clone(),

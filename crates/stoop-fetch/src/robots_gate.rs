@@ -1,10 +1,9 @@
-//! Asks for robots.txt before a worker's jobs are fetched: once for each origin, however many jobs wait for it.
+//! Asks for robots.txt before a job is fetched: once for each origin of the run, however many jobs wait for it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use stoop::Phase;
-use tokio::sync::Notify;
 
 use crate::record::Outcome;
 use crate::robots_client::RobotsClient;
@@ -53,40 +52,22 @@ impl RobotsGate {
 
     /// The Crawl-delay of the origin of `url`, zero where it has none, if its robots.txt is known.
     pub(crate) fn crawl_delay(&self, url: &str) -> Option<Duration> {
-        match self.known.look(split(url).0) {
-            Lookup::Known(answer) => match &*answer {
-                RobotsAnswer::Says { access, .. } => Some(access.crawl_delay().unwrap_or_default()),
-                RobotsAnswer::Silent(_) => None,
-            },
-            Lookup::Asked(_) | Lookup::Unknown => None,
+        match &*self.known.answer(split(url).0)? {
+            RobotsAnswer::Says { access, .. } => Some(access.crawl_delay().unwrap_or_default()),
+            RobotsAnswer::Silent(_) => None,
         }
     }
 
     /// What an origin says.
     async fn answer_of(&self, origin: &str) -> Arc<RobotsAnswer> {
         loop {
-            match self.known.look(origin) {
+            match self.known.look_or_ask(origin) {
                 Lookup::Known(answer) => return answer,
-                Lookup::Asked(done) => done.notified().await,
-                Lookup::Unknown => break,
+                Lookup::Asked(end) => end.over().await,
+                Lookup::Unknown(asking) => {
+                    return asking.end(self.client.ask(origin, self.known.agent()).await);
+                }
             }
         }
-        let asking = Asking { known: &self.known, origin, done: self.known.begin(origin) };
-        let answer = self.client.ask(origin, self.known.agent()).await;
-        asking.known.end(origin, answer)
-    }
-}
-
-/// The asking of one origin. Those who wait are woken however it ends; if it was given up, one of them asks.
-struct Asking<'a> {
-    known: &'a KnownRobots,
-    origin: &'a str,
-    done: Arc<Notify>,
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        self.known.give_up(self.origin);
-        self.done.notify_waiters();
     }
 }

@@ -1,11 +1,11 @@
-//! What the robots.txt files of a worker's origins said, within bounds.
+//! What the robots.txt files of a run's origins said, within bounds.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stoop::RedirectAction;
-use tokio::sync::Notify;
+use tokio::sync::Semaphore;
 
 use crate::record::Outcome;
 use crate::robots::{Access, FRESH_FOR, RobotsTxt};
@@ -16,11 +16,12 @@ const UNREACHABLE_FOR: Duration = Duration::from_secs(300);
 /// How long an origin that gave no response is not asked again.
 const SILENT_FOR: Duration = Duration::from_secs(30);
 
-/// How many origins a worker knows, and how many bytes of their files. Beyond, those that it asked first are forgotten.
+/// How many origins a run knows, and how many bytes of their files. Beyond, those that it asked first are forgotten.
 const ORIGINS_MAX: usize = 50_000;
 const BYTES_MAX: usize = 32 << 20;
 
-/// What the origins of a worker say to one agent. (Shared with the worker's client, which asks at each redirect.)
+/// What the origins of a run say to one agent. All that fetch for the run share it, and so do their clients, which ask it
+/// at each redirect.
 pub(crate) struct KnownRobots {
     agent: Box<str>,
     origins: Mutex<Origins>,
@@ -35,11 +36,23 @@ pub(crate) enum RobotsAnswer {
 }
 
 /// What is known of an origin.
-pub(crate) enum Lookup {
+pub(crate) enum Lookup<'a> {
     Known(Arc<RobotsAnswer>),
-    /// It is being asked. Woken when that ends.
-    Asked(Arc<Notify>),
-    Unknown,
+    /// It is being asked.
+    Asked(AskedOrigin),
+    /// The caller asks it: no other does until that ends.
+    Unknown(Asking<'a>),
+}
+
+/// The end of asking an origin, which any thread can wait for.
+#[derive(Clone)]
+pub(crate) struct AskedOrigin(Arc<Semaphore>);
+
+/// The right to ask an origin. Those who wait for it go on however it ends; if it was given up, one of them asks.
+pub(crate) struct Asking<'a> {
+    known: &'a KnownRobots,
+    origin: &'a str,
+    end: AskedOrigin,
 }
 
 #[derive(Default)]
@@ -51,7 +64,7 @@ struct Origins {
 }
 
 enum Origin {
-    Asked(Arc<Notify>),
+    Asked(AskedOrigin),
     Known { answer: Arc<RobotsAnswer>, until: Instant },
 }
 
@@ -66,37 +79,19 @@ impl KnownRobots {
         &self.agent
     }
 
-    /// What is known of an origin.
-    pub(crate) fn look(&self, origin: &str) -> Lookup {
-        match self.lock().by_name.get(origin) {
+    /// What is known of an origin. Where that is nothing, it is the caller's to ask.
+    pub(crate) fn look_or_ask<'a>(&'a self, origin: &'a str) -> Lookup<'a> {
+        let mut origins = self.lock();
+        match origins.by_name.get(origin) {
             Some(Origin::Known { answer, until }) if Instant::now() < *until => {
                 Lookup::Known(Arc::clone(answer))
             }
-            Some(Origin::Asked(done)) => Lookup::Asked(Arc::clone(done)),
-            _ => Lookup::Unknown,
-        }
-    }
-
-    /// An origin is asked now. The caller wakes who waits for that.
-    pub(crate) fn begin(&self, origin: &str) -> Arc<Notify> {
-        let done = Arc::new(Notify::new());
-        self.lock().put(origin, Origin::Asked(Arc::clone(&done)));
-        done
-    }
-
-    /// What an origin came to.
-    pub(crate) fn end(&self, origin: &str, answer: RobotsAnswer) -> Arc<RobotsAnswer> {
-        let answer = Arc::new(answer);
-        let until = Instant::now() + answer.lifetime();
-        self.lock().put(origin, Origin::Known { answer: Arc::clone(&answer), until });
-        answer
-    }
-
-    /// An origin was not asked to the end.
-    pub(crate) fn give_up(&self, origin: &str) {
-        let mut origins = self.lock();
-        if matches!(origins.by_name.get(origin), Some(Origin::Asked(_))) {
-            origins.by_name.remove(origin);
+            Some(Origin::Asked(end)) => Lookup::Asked(end.clone()),
+            _ => {
+                let end = AskedOrigin(Arc::new(Semaphore::new(0)));
+                origins.put(origin, Origin::Asked(end.clone()));
+                Lookup::Unknown(Asking { known: self, origin, end })
+            }
         }
     }
 
@@ -115,26 +110,62 @@ impl KnownRobots {
     /// the origin has to be asked first.
     pub(crate) fn redirect(&self, url: &str) -> RedirectAction {
         let (origin, path) = split(url);
-        match self.look(origin) {
-            Lookup::Unknown | Lookup::Asked(_) => RedirectAction::Stop,
-            Lookup::Known(answer) => match &*answer {
-                RobotsAnswer::Says { access, why } => {
-                    match self.denial(access, why.as_deref(), path) {
-                        None => RedirectAction::Follow,
-                        Some(why) => RedirectAction::Deny(format!("where it leads: {why}")),
-                    }
-                }
-                RobotsAnswer::Silent(_) => {
-                    let why = "where it leads: there was no response to a request for robots.txt";
-                    RedirectAction::Deny(why.to_owned())
-                }
+        let Some(answer) = self.answer(origin) else { return RedirectAction::Stop };
+        match &*answer {
+            RobotsAnswer::Says { access, why } => match self.denial(access, why.as_deref(), path) {
+                None => RedirectAction::Follow,
+                Some(why) => RedirectAction::Deny(format!("where it leads: {why}")),
             },
+            RobotsAnswer::Silent(_) => {
+                let why = "where it leads: there was no response to a request for robots.txt";
+                RedirectAction::Deny(why.to_owned())
+            }
+        }
+    }
+
+    /// What an origin came to, if it was asked, and that still counts.
+    pub(crate) fn answer(&self, origin: &str) -> Option<Arc<RobotsAnswer>> {
+        match self.lock().by_name.get(origin) {
+            Some(Origin::Known { answer, until }) if Instant::now() < *until => {
+                Some(Arc::clone(answer))
+            }
+            _ => None,
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Origins> {
         // No code under the lock can panic half-way, so the state behind a poisoned lock is sound.
         self.origins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AskedOrigin {
+    /// Waits until the origin was asked, or that was given up.
+    pub(crate) async fn over(&self) {
+        // It has no permits, and fails once it is closed, which may be before.
+        let _ = self.0.acquire().await;
+    }
+}
+
+impl Asking<'_> {
+    /// What the origin came to.
+    pub(crate) fn end(self, answer: RobotsAnswer) -> Arc<RobotsAnswer> {
+        let answer = Arc::new(answer);
+        let until = Instant::now() + answer.lifetime();
+        let known = Origin::Known { answer: Arc::clone(&answer), until };
+        self.known.lock().put(self.origin, known);
+        answer
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut origins = self.known.lock();
+        if matches!(origins.by_name.get(self.origin), Some(Origin::Asked(_))) {
+            origins.by_name.remove(self.origin);
+        }
+        drop(origins);
+        self.end.0.close();
     }
 }
 
@@ -193,6 +224,10 @@ pub(crate) fn split(url: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    use tokio::runtime::Builder;
+
     use super::*;
 
     fn says(file: &str) -> RobotsAnswer {
@@ -238,15 +273,47 @@ mod tests {
         assert_eq!((origins.order.len(), origins.bytes), before);
     }
 
+    fn ask<'a>(robots: &'a KnownRobots, origin: &'a str) -> Asking<'a> {
+        match robots.look_or_ask(origin) {
+            Lookup::Unknown(asking) => asking,
+            Lookup::Known(_) | Lookup::Asked(_) => panic!("{origin} was asked"),
+        }
+    }
+
     #[test]
     fn a_redirect_is_followed_where_that_is_known_to_be_allowed() {
         let robots = KnownRobots::new("a");
         assert_eq!(robots.redirect("http://b/x"), RedirectAction::Stop);
-        robots.end("http://b", says("user-agent: *\ndisallow: /x"));
+        let asking = ask(&robots, "http://b");
+        assert_eq!(robots.redirect("http://b/x"), RedirectAction::Stop);
+        asking.end(says("user-agent: *\ndisallow: /x"));
         let denied = robots.redirect("http://b/x");
         let why = "where it leads: its robots.txt does not allow it to \"a\"";
         assert_eq!(denied, RedirectAction::Deny(why.to_owned()));
         assert_eq!(robots.redirect("http://b/y"), RedirectAction::Follow);
         assert_eq!(robots.redirect("https://b/y"), RedirectAction::Stop, "another origin");
+    }
+
+    #[test]
+    fn of_many_threads_one_asks_and_the_others_wait_for_what_it_is_told() {
+        for _ in 0..50 {
+            let (robots, asked) = (KnownRobots::new("a"), AtomicU32::new(0));
+            let ask = async || loop {
+                match robots.look_or_ask("http://b") {
+                    Lookup::Known(answer) => return answer,
+                    Lookup::Asked(end) => end.over().await,
+                    // The first two give up.
+                    Lookup::Unknown(asking) if asked.fetch_add(1, SeqCst) < 2 => drop(asking),
+                    Lookup::Unknown(asking) => return asking.end(says("")),
+                }
+            };
+            let ask = || Builder::new_current_thread().build().expect("one").block_on(ask());
+            let answers: Vec<_> = std::thread::scope(|threads| {
+                let threads: Vec<_> = (0..8).map(|_| threads.spawn(ask)).collect();
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+            });
+            assert!(answers.iter().all(|answer| Arc::ptr_eq(answer, &answers[0])));
+            assert_eq!(asked.load(SeqCst), 3);
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::journal::Numbering;
 use crate::lane::Lane;
+use crate::nested_sitemaps::RunLink;
 use crate::progress::Progress;
 use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
@@ -94,7 +95,7 @@ impl fmt::Debug for Run {
 }
 
 impl Run {
-    /// Starts the threads of reader, workers and writer.
+    /// Starts the threads of reader, workers and writer. By `link` the sitemaps of the source find the run.
     ///
     /// # Errors
     /// A thread could not be started. Those that could end at once.
@@ -105,8 +106,12 @@ impl Run {
         format: F,
         sink: impl RecordSink,
         mut resumed: Resumed,
+        link: Option<RunLink>,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers));
+        if let Some(link) = link {
+            let _ = link.set(Arc::downgrade(&state));
+        }
         let (mut format, mut begin, mut end) = (format, Vec::new(), Vec::new());
         format.begin(&mut begin);
         format.end(&mut end);

@@ -15,6 +15,7 @@ use crate::lane::Lane;
 use crate::output::OutputBuffer;
 use crate::permits::Permits;
 use crate::record::Record;
+use crate::robots_known::KnownRobots;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::stop::Stop;
@@ -25,6 +26,8 @@ use crate::turns::{Mail, Mailboxes, Post};
 pub(crate) struct RunState {
     pub(crate) settings: Settings,
     pub(crate) fetchers: Fetchers,
+    /// What robots.txt files said, where they count.
+    pub(crate) robots: Option<Arc<KnownRobots>>,
     pub(crate) lanes: Vec<Lane>,
     pub(crate) permits: Permits,
     pub(crate) tuning: TuningState,
@@ -72,9 +75,10 @@ impl WorkerGauge {
 
 impl RunState {
     /// The state of a run that has not begun.
-    pub(crate) fn new(settings: Settings, fetchers: Fetchers) -> Self {
+    pub(crate) fn new(mut settings: Settings, fetchers: Fetchers) -> Self {
         let workers = settings.workers;
         Self {
+            robots: settings.known_robots(),
             lanes: (0..workers).map(|_| Lane::default()).collect(),
             permits: Permits::new(settings.concurrency.start(), workers),
             tuning: TuningState::default(),

@@ -12,6 +12,7 @@ use crate::earlier::Earlier;
 use crate::politeness::Politeness;
 use crate::processing::Processing;
 use crate::record::Record;
+use crate::robots_known::KnownRobots;
 use crate::stop::Stop;
 use crate::template::Template;
 
@@ -35,6 +36,8 @@ pub(crate) struct Settings {
     pub(crate) concurrency: Concurrency,
     /// None for hosts of the caller's own.
     pub(crate) politeness: Option<Politeness>,
+    /// What robots.txt files said, where the run has begun to ask, or its sitemaps.
+    pub(crate) robots: Option<Arc<KnownRobots>>,
     pub(crate) workers: usize,
     pub(crate) timeout: Duration,
     pub(crate) setup_timeout: Option<Duration>,
@@ -59,7 +62,7 @@ pub(crate) struct Settings {
     pub(crate) redirects: Redirects,
     /// What is asked for only if it has changed.
     pub(crate) earlier: Option<Arc<Earlier>>,
-    pub(crate) configure: Option<Box<ConfigureClient>>,
+    pub(crate) configure: Option<Arc<ConfigureClient>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<stoop::tls::ClientTls>,
     pub(crate) stop: Stop,
@@ -70,6 +73,7 @@ impl Default for Settings {
         Self {
             concurrency: Concurrency::default(),
             politeness: Some(Politeness::default()),
+            robots: None,
             workers: available_parallelism().map_or(1, Into::into),
             timeout: TIMEOUT,
             setup_timeout: None,
@@ -96,6 +100,15 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What robots.txt files say to the agent of the run, where they count: one for all that fetch for it.
+    pub(crate) fn known_robots(&mut self) -> Option<Arc<KnownRobots>> {
+        let agent = self.politeness.as_ref()?.robots.as_deref()?;
+        if self.robots.as_ref().is_none_or(|known| known.agent() != agent) {
+            self.robots = Some(Arc::new(KnownRobots::new(agent)));
+        }
+        self.robots.clone()
+    }
+
     /// Whether a record is written.
     pub(crate) fn keeps(&self, record: &Record<'_>) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter(record))

@@ -34,7 +34,6 @@ use crate::format::RecordFormat;
 use crate::lane::{Lane, Refill};
 use crate::record::Outcome;
 use crate::robots_gate::RobotsGate;
-use crate::robots_known::KnownRobots;
 use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::slots::SlotTable;
@@ -56,9 +55,7 @@ pub(crate) fn work<F: RecordFormat>(
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default())?;
     let worker = runtime.block_on(async {
         run.gauges[index].tuning.watch_event_loop();
-        let agent =
-            run.settings.politeness.as_ref().and_then(|politeness| politeness.robots.as_deref());
-        let known = agent.map(|agent| Arc::new(KnownRobots::new(agent)));
+        let known = run.robots.clone();
         let robots = match &known {
             Some(known) => {
                 let client = run.fetchers.for_robots(&run.settings).map_err(io::Error::other)?;

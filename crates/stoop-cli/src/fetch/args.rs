@@ -62,8 +62,11 @@ truth values as such in meta, times by RFC 3339. A row without a URL gets invali
 from a file, since its directory is at its end.
 
 With sitemap each <loc> of the document is a URL, or each <link> of RSS and Atom. The sitemaps that
-an index names are fetched, one at a time and each within --timeout, and read in its place; one that
-cannot be read gets invalid_job.
+an index names are fetched, one at a time and each within --timeout, and read in its place. They
+keep the interval of their host, and wait after 429 or 503 as a URL of it would, three times in turn
+at most. With --robots they are fetched only where robots.txt allows it. One that cannot be read
+gets invalid_job. With --run they are kept in FOLDER, and not fetched again; one that could not be
+read is tried again when the run goes on, and its URLs then come at the end.
 
 Versions: HTTP/2 where an https server agrees to it (ALPN), HTTP/1.1 with all others. Over HTTP/2
 the URLs of an origin share one connection, or as few as the server's limit of streams allows.
@@ -134,24 +137,26 @@ Columns (csv), in order of completion:
 Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method,
 start_time and ok (2xx); duration_us; status, final_url, redirects (followed before it), attempts,
 if more than one, http_version, x_robots_tag, content_type, etag, last_modified (up to 1 KiB each)
-and body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a redirect that was not followed;
-error_kind, error_phase (request, queue, dns, connect, tls, send, wait, receive, redirect) and
-error, as text, of an error, with final_url and redirects of the request that failed, and the known
-fields of its answer, as for a body that is too large or breaks off, or a redirect that is not
-allowed; remote_ip and remote_port, of the last request if there were redirects; t_queue_us,
-t_dns_us, t_connect_us, t_tls_us and t_wait_us (to the head of the answer), sums if there were
-redirects, and t_recv_us (the last body), of the phases that took place: a reused connection has no
-t_connect_us. Unknown fields are left out. A URL that was unfinished when the run ended has the
-phase queue if it had not started, else wait. saved is where the content is, relative to the folder
-of --save; truncated is why content is not all there is: length, time or disconnect; blake3 and
-sha256 are its digests, in hexadecimal. With --extract: title, up to 1,024 bytes, of a page whose
-title begins within 256 KiB; server; content_length; chain, of {status, url} for each redirect and
-the last answer, if there were any; tls, with version, cipher, alpn and, of the certificate,
-subject_cn, subject_an (names and addresses, up to 32), issuer_cn, not_before, not_after and sha256;
-favicon_hash, a number, of images up to 1 MiB; sniffed_type, whatever content_type says; charset,
-by a byte order mark, content_type, or what HTML or XML declares. url_bytes is the line where it is not UTF-8, with % and all
-but printable ASCII as %XX: url has U+FFFD for bytes that are no text, and can be the same for
-different lines.
+and body_bytes of an answer, and wire_bytes, which they were before they were decoded; location of a
+redirect that was not followed; error_kind, error_phase (request, queue, dns, connect, tls, send,
+wait, receive, redirect) and error, as text, of an error, with final_url and redirects of the
+request that failed, and the known fields of its answer, as for a body that is too large or breaks
+off, or a redirect that is not allowed; remote_ip and remote_port, of the last request if there were
+redirects; t_queue_us, t_dns_us, t_connect_us, t_tls_us and t_wait_us (to the head of the answer),
+sums if there were redirects, and t_recv_us (the last body), of the phases that took place: a reused
+connection has no t_connect_us. Unknown fields are left out. A URL that was unfinished when the run
+ended has the phase queue if it had not started, else wait. saved is where the content is, relative
+to the folder of --save; truncated is why content is not all there is: length, time or disconnect;
+blake3 and sha256 are its digests, in hexadecimal. With --extract: title, up to 1,024 bytes, of a
+page whose title begins within 256 KiB; server; content_length; chain, of {status, url} for each
+redirect and the last answer, if there were any; tls, with version, cipher, alpn and, of the
+certificate, subject_cn, subject_an (names and addresses, up to 32), issuer_cn, not_before,
+not_after and sha256; favicon_hash, a number, of images up to 1 MiB; sniffed_type, whatever
+content_type says; charset, by a byte order mark, content_type, or what HTML or XML declares;
+robots, the rules that X-Robots-Tag and <meta name=robots> have for all, and with --robots for its
+agent, as 'noindex, nofollow'; meta_robots, what the latter says, in the first 256 KiB of HTML.
+url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url has
+U+FFFD for bytes that are no text, and can be the same for different lines.
 
 Columns (parquet): the fields of jsonl, which are null where they are left out there; start_time and
 the times of tls are times, chain and subject_an lists, meta is a text in JSON. headers, a list of

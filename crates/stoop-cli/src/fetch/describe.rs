@@ -1,8 +1,6 @@
 //! Translates a plan into the library's description of a run.
 
-use std::io;
-
-use stoop::{Client, ClientBuilder, Redirects};
+use stoop::{ClientBuilder, Redirects};
 use stoop_fetch::{Concurrency, Fetch, Stop};
 
 #[cfg(feature = "tls")]
@@ -56,17 +54,6 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     let fetch = fetch.tls(tls(plan).map_err(|error| CommandFailure::Usage(error.to_string()))?);
     let plan = plan.clone();
     Ok(fetch.client(move |client| configure(&plan, client)))
-}
-
-/// A client for what is asked for beside the URLs, made of `client`, which has its limits.
-///
-/// # Errors
-/// Those of [`describe`], which was called before, and the client's own.
-pub(super) fn client(plan: &FetchPlan, client: ClientBuilder) -> io::Result<Client> {
-    let client = configure(plan, client).redirects(redirects(plan));
-    #[cfg(feature = "tls")]
-    let client = client.tls(tls(plan).map_err(io::Error::other)?);
-    client.build().map_err(io::Error::other)
 }
 
 fn redirects(plan: &FetchPlan) -> Redirects {

@@ -41,6 +41,8 @@ enum Fact {
     Type,
     /// the encoding of text
     Charset,
+    /// noindex, nofollow and the like, of X-Robots-Tag and <meta name="robots">
+    Robots,
     /// all of these
     All,
 }
@@ -56,6 +58,7 @@ impl Fact {
         Extract::Favicon,
         Extract::Type,
         Extract::Charset,
+        Extract::Robots,
     ];
 
     /// What the library tells for it.
@@ -70,6 +73,7 @@ impl Fact {
             Self::Favicon => &[Extract::Favicon],
             Self::Type => &[Extract::Type],
             Self::Charset => &[Extract::Charset],
+            Self::Robots => &[Extract::Robots],
             Self::All => Self::EACH,
         }
     }
@@ -81,7 +85,7 @@ impl Fact {
             Self::Favicon => Some("favicon"),
             Self::Type => Some("type"),
             Self::Charset => Some("charset"),
-            Self::Server | Self::Length | Self::Chain | Self::All => None,
+            Self::Server | Self::Length | Self::Chain | Self::Robots | Self::All => None,
             #[cfg(feature = "tls")]
             Self::Tls => None,
         }

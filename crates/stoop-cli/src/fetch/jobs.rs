@@ -2,23 +2,24 @@
 
 use std::io::{self, Read};
 
-use stoop_fetch::Stop;
 use stoop_fetch::source::{
     Column, CsvJobs, Distinct, JobSource, JsonJobs, Lines, ParquetJobs, Sharded, Sitemap,
 };
+use stoop_fetch::{Fetch, RunFolder, Stop};
 
 use super::jobs_plan::{InputFormat, JobsPlan};
-use super::nested::NestedSitemaps;
 use super::plan::FetchPlan;
 use super::source::OpenSource;
 
-/// The jobs of `input`, as the plan says. `stop` ends the run.
+/// The jobs of `input`, as the plan says, for the run `fetch`, which may have a folder. `stop` ends it.
 ///
 /// # Errors
 /// It cannot be read.
 pub(super) fn jobs(
     plan: &FetchPlan,
     input: OpenSource,
+    fetch: &mut Fetch,
+    folder: Option<&RunFolder>,
     stop: Stop,
 ) -> io::Result<Box<dyn JobSource>> {
     let jobs = &plan.jobs;
@@ -29,9 +30,12 @@ pub(super) fn jobs(
         InputFormat::Csv | InputFormat::Tsv => Box::new(table(jobs, reader(input)?)),
         InputFormat::Parquet => Box::new(parquet(jobs, input)?),
         InputFormat::Sitemap => {
-            let input = reader(input)?;
-            let mut nested = NestedSitemaps::new(plan.clone(), stop);
-            Box::new(Sitemap::new(input).open_nested(move |url| nested.open(url)))
+            let mut nested = fetch.nested_sitemaps();
+            let sitemap = Sitemap::new(reader(input)?).open_nested(move |url| nested.open(url));
+            Box::new(match folder {
+                Some(folder) => sitemap.keep_in(folder)?,
+                None => sitemap,
+            })
         }
     };
     let source: Box<dyn JobSource> = match jobs.shard {

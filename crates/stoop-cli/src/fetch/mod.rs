@@ -19,7 +19,6 @@ mod input_args;
 mod jobs;
 mod jobs_plan;
 mod mistyped;
-mod nested;
 mod open_files;
 mod output;
 mod output_args;

@@ -89,7 +89,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let stop = Stop::new();
     let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
     let fetch = describe(&plan, stop.clone())?;
-    let fetch = plan.earlier.apply(fetch, &plan.output, plan.is_quiet)?;
+    let mut fetch = plan.earlier.apply(fetch, &plan.output, plan.is_quiet)?;
     let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
     let input_path = match &plan.source {
         UrlSource::File(path) => Some(path.as_path()),
@@ -108,7 +108,8 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder());
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
-    let source = jobs(&plan, input, stop).map_err(|error| cannot_read(&error))?;
+    let source = jobs(&plan, input, &mut fetch, folder.as_ref(), stop);
+    let source = source.map_err(|error| cannot_read(&error))?;
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;

@@ -84,32 +84,18 @@ impl Template {
         })
     }
 
-    /// A plain GET of a URL with the same fields, but for all of its content.
-    ///
-    /// # Errors
-    /// Those of [`Request::new`].
-    pub(super) fn get(&self, url: &str) -> Result<Request, Error> {
-        let mut request = self.with_fields(Request::get(url)?)?;
-        request.fields_mut().remove("range");
-        Ok(request)
-    }
-
     /// The request for a URL.
     ///
     /// # Errors
     /// Those of [`Request::new`], and of fields that may not be sent.
     fn request(&self, url: &str) -> Result<Request, Error> {
-        let request = self.with_fields(Request::new(self.method.clone(), url)?)?;
-        Ok(request.with_body(Body::from(self.content.clone())))
-    }
-
-    fn with_fields(&self, mut request: Request) -> Result<Request, Error> {
+        let mut request = Request::new(self.method.clone(), url)?;
         for header in &self.headers {
             if let Header::Sent(name, value) = header {
                 request.fields_mut().push(name, value)?;
             }
         }
-        Ok(request)
+        Ok(request.with_body(Body::from(self.content.clone())))
     }
 }
 

@@ -46,6 +46,13 @@ fn answer(request: Request) -> Response {
             let page = [b"<title>long</title>".to_vec(), vec![b' '; 3 << 20]].concat();
             with(&page, "text/html")
         }
+        "/tagged" => with(
+            b"<!doctype html><meta name=robots content='noarchive'><meta name=ExampleBot content='noai'>\
+              <meta name=otherbot content=nosnippet>",
+            "text/html",
+        )
+        .with_field("x-robots-tag", "nofollow, otherbot: noindex")
+        .expect("a field"),
         "/one" => redirect(&request, "/two?u=http://u:secret@h/"),
         "/two" => redirect(&request, "/page"),
         _ => with(b"caf\xe9", "text/plain; charset=latin1"),
@@ -92,6 +99,28 @@ fn what_is_asked_for_is_told_and_nothing_else() {
     let head = records("-I --extract length,all", &input);
     assert_eq!((&head[1]["content_length"], &head[1]["body_bytes"]), (&json!(4000), &json!(0)));
     assert!(head[1].get("favicon_hash").is_none());
+}
+
+#[test]
+fn what_a_page_says_to_robots_is_told_together_with_its_head() {
+    let server = server(false);
+    let input = urls(&server, "http", &["/tagged", "/page"]);
+    let told = |options: &str| {
+        let told = records(&format!("--extract robots {options}"), &input);
+        assert!(told[1].get("robots").is_none() && told[1].get("meta_robots").is_none());
+        let of = |name: &str| told[0][name].as_str().unwrap_or_default().to_owned();
+        (of("robots"), of("meta_robots"), of("x_robots_tag"))
+    };
+    let text = |texts: [&str; 3]| {
+        let [robots, metas, field] = texts.map(str::to_owned);
+        (robots, metas, field)
+    };
+    let field = "nofollow, otherbot: noindex";
+    assert_eq!(told(""), text(["nofollow, noarchive", "noarchive", field]));
+    let named = "nofollow, noarchive, noai";
+    let expected = text([named, "noarchive, examplebot: noai", field]);
+    assert_eq!(told("--robots -A examplebot/1.0"), expected);
+    assert_eq!(told("-I"), text(["nofollow", "", field]));
 }
 
 #[test]

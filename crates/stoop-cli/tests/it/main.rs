@@ -28,6 +28,7 @@
 //! - `conditional`: what an earlier run has is asked for only if it has changed
 //! - `requests`: methods, headers, data, cookies, proxies and retries of lists
 //! - `resume`: runs that are killed, and go on
+//! - `resume_inputs`: the same for lists of other kinds, and with other options
 //! - `robots`: what robots.txt allows, and that it is asked for once
 //! - `secrets`: passwords in URLs
 //! - `serve`: files, options, signals
@@ -59,6 +60,7 @@ mod redirects;
 mod report;
 mod requests;
 mod resume;
+mod resume_inputs;
 mod robots;
 mod secrets;
 mod serve;

@@ -15,16 +15,17 @@ use crate::stoop::{CommandResult, finish, kill, lines, run, stoop, wait_for};
 
 const CONCURRENCY: usize = 8;
 
-/// A server that takes its time, and keeps which paths it was asked for. Where it is ill, one in ten is answered 503.
+/// A server that takes its time, and keeps which paths it was asked for. Where it is ill, one in ten is answered 503, and
+/// so is `/ill.xml`. `/NAME.xml` is a sitemap of a hundred pages, and robots.txt denies what begins with `/1`.
 #[derive(Clone)]
-struct LoggingServer {
+pub(crate) struct LoggingServer {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
-    is_ill: Arc<AtomicBool>,
+    pub(crate) is_ill: Arc<AtomicBool>,
 }
 
 impl LoggingServer {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("bound").port();
         let server = Self { port, asked: Arc::default(), is_ill: Arc::default() };
@@ -47,9 +48,14 @@ impl LoggingServer {
                 let path = head.split(' ').nth(1).expect("a request line").to_owned();
                 self.asked.lock().expect("no panic").push(path.clone());
                 thread::sleep(Duration::from_millis(5));
-                let is_failing = self.is_ill.load(SeqCst) && path.ends_with('3');
+                let is_failing = path.ends_with('3') || path == "/ill.xml";
+                let is_failing = self.is_ill.load(SeqCst) && is_failing;
                 let status = if is_failing { "503 Ill" } else { "200 OK" };
-                let body = format!("page {path}\n").repeat(20);
+                let body = match path.strip_suffix(".xml") {
+                    Some(name) => sitemap(&self.pages(name)),
+                    None if path == "/robots.txt" => "User-agent: *\nDisallow: /1\n".to_owned(),
+                    None => format!("page {path}\n").repeat(20),
+                };
                 let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
                 if stream.write_all((head + &body).as_bytes()).is_err() {
                     return;
@@ -62,59 +68,81 @@ impl LoggingServer {
         }
     }
 
-    fn urls(&self, count: usize) -> Vec<String> {
-        (0..count).map(|n| format!("http://127.0.0.1:{}/{n}", self.port)).collect()
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(crate) fn urls(&self, count: usize) -> Vec<String> {
+        (0..count).map(|n| self.url(&format!("/{n}"))).collect()
+    }
+
+    /// The pages of a sitemap.
+    pub(crate) fn pages(&self, name: &str) -> Vec<String> {
+        (0..100).map(|n| self.url(&format!("{name}/{n}"))).collect()
+    }
+
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("no panic").clone()
     }
 }
 
+fn sitemap(pages: &[String]) -> String {
+    let pages = pages.iter().map(|page| format!("<url><loc>{page}</loc></url>"));
+    format!("<urlset>{}</urlset>", pages.collect::<String>())
+}
+
 /// A folder with a list, and a command that fetches it.
-struct Runs {
+pub(crate) struct Runs {
     folder: PathBuf,
     options: String,
+    /// The list is standard input, as a file.
+    pub(crate) has_stdin: bool,
 }
 
 impl Runs {
-    fn new(name: &str, urls: &[String], options: &str) -> Self {
+    pub(crate) fn new(name: &str, urls: &[String], options: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("stoop-run-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("writable");
-        let runs = Self { folder, options: options.to_owned() };
+        let runs = Self { folder, options: options.to_owned(), has_stdin: false };
         runs.write_list(urls);
         runs
     }
 
-    fn write_list(&self, urls: &[String]) {
+    pub(crate) fn write_list(&self, urls: &[String]) {
         fs::write(self.path("urls"), urls.join("\n") + "\n").expect("writable");
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// The command, with `more` options.
-    fn command(&self, more: &str) -> Command {
+    pub(crate) fn command(&self, more: &str) -> Command {
         let options = &self.options;
+        let politeness =
+            if options.contains("--robots") { "--per-host 8" } else { "--no-politeness" };
+        let input = if self.has_stdin { "" } else { "-i urls" };
         let line = format!(
-            "fetch -i urls --run run --no-politeness -c {CONCURRENCY} --summary json {options} {more}"
+            "fetch {input} --run run {politeness} -c {CONCURRENCY} --summary json {options} {more}"
         );
         let mut command = stoop(&line);
         command.current_dir(&self.folder);
+        if self.has_stdin {
+            command.stdin(fs::File::open(self.path("urls")).expect("written"));
+        }
         command
     }
 
     #[track_caller]
-    fn finish(&self, more: &str) -> CommandResult {
-        let ran = run(self.command(more), "");
+    pub(crate) fn finish(&self, more: &str) -> CommandResult {
+        let ran = finish(self.command(more).spawn().expect("it runs"));
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         ran
     }
 
     /// Starts the command, and kills it after some time. Returns how many jobs it says were done before.
-    fn start_and_kill(&self, after: Duration) -> Option<usize> {
+    pub(crate) fn start_and_kill(&self, after: Duration) -> Option<usize> {
         let child = self.command("").spawn().expect("it runs");
         thread::sleep(after);
         kill(&child, "-KILL");
@@ -150,7 +178,7 @@ fn done_before(ran: &CommandResult) -> Option<usize> {
 }
 
 /// Different times, of which some are before the first record and some after many.
-fn times(seed: u64) -> impl Iterator<Item = Duration> {
+pub(crate) fn times(seed: u64) -> impl Iterator<Item = Duration> {
     let mut random = seed;
     std::iter::repeat_with(move || {
         random =
@@ -159,12 +187,12 @@ fn times(seed: u64) -> impl Iterator<Item = Duration> {
     })
 }
 
-fn urls_of_csv(path: &Path) -> Vec<String> {
+pub(crate) fn urls_of_csv(path: &Path) -> Vec<String> {
     let lines = lines(&fs::read(path).expect("written"));
     lines.into_iter().map(|line| String::from_utf8(line.url).expect("text")).collect()
 }
 
-fn urls_of_json(text: &[u8]) -> Vec<String> {
+pub(crate) fn urls_of_json(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     let records = text.lines().filter(|line| line.starts_with("{\"v\":1,"));
     records
@@ -191,7 +219,7 @@ fn through(program: &str, arguments: &[&str], path: &Path) -> Vec<u8> {
 }
 
 #[track_caller]
-fn assert_each_once(mut found: Vec<String>, expected: &[String]) {
+pub(crate) fn assert_each_once(mut found: Vec<String>, expected: &[String]) {
     found.sort();
     let mut expected = expected.to_vec();
     expected.sort();
@@ -294,7 +322,7 @@ fn files_in_a_folder_have_each_url_once_however_often_a_run_is_killed() {
 #[test]
 fn what_a_table_was_given_before_a_run_is_killed_is_not_fetched_again() {
     let server = LoggingServer::start();
-    let urls = server.urls(400);
+    let urls = server.urls(3_000);
     let runs = Runs::new("table", &urls, "-f parquet");
     let mut kills = 0;
     for time in times(6).take(6) {

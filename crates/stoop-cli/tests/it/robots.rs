@@ -248,3 +248,23 @@ fn a_site_that_gives_no_response_is_not_asked_for_each_url() {
     assert_eq!([of("total_timeout"), of("host_suspended")], [20, 30]);
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
+
+#[test]
+fn an_origin_that_all_workers_come_to_is_asked_once() {
+    let far = Site::start([127, 0, 6, 1], "200 OK", "User-agent: *\nDisallow: /no\n");
+    // Names of the same machine, whose hosts go to both workers, and which are asked once themselves.
+    let sites: Vec<_> = (2..12).map(|n| Site::start([127, 0, 6, n], "404 X", "")).collect();
+    let path = format!("/away/{}/yes", far.address);
+    let list: String = sites.iter().map(|site| site.urls(&[&path, "/here"])).collect();
+    let list = list + &far.urls(&["/direct", "/no"]);
+    let ran = run(stoop("fetch -f csv --robots --cores 2 --summary none"), list);
+    let codes = ran.codes();
+    assert_eq!(codes.len(), 22, "{}", ran.stderr);
+    let denied = codes.iter().filter(|(_, code)| code == "robots_denied").count();
+    let fetched = codes.iter().filter(|(_, code)| code == "200").count();
+    assert_eq!((denied, fetched), (1, 21), "{codes:?}");
+    for site in sites.iter().chain([&far]) {
+        let files = site.paths().iter().filter(|path| *path == "/robots.txt").count();
+        assert_eq!(files, 1, "{:?}", site.paths());
+    }
+}

@@ -2,37 +2,48 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::stoop::{run, stoop};
+use crate::stoop::{feed, finish, kill, run, stoop, wait_for};
 
 /// `gzip -n` of `<urlset><url><loc>/x</loc></url></urlset>`.
 const COMPRESSED: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xb3\x29\x2d\xca\x29\x4e\x2d\xb1\xb3\x01\xd2\x76\x36\x39\
     \xf9\xc9\x76\xfa\x15\x36\xfa\x20\xda\x46\x1f\x2c\xa4\x0f\x55\x00\x00\x3d\xcc\xab\xc8\x29\x00\x00\x00";
 
-/// Serves sitemaps by their paths, and keeps the heads of the requests.
+/// Serves sitemaps by their paths, and keeps the heads of the requests with their times. `/busy.xml` is answered 503 so
+/// many times before it is there.
+#[derive(Clone)]
 struct Sitemaps {
     address: SocketAddr,
-    heads: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<(Instant, String)>>>,
+    busy: Arc<AtomicU32>,
 }
 
 impl Sitemaps {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let heads: Arc<Mutex<Vec<String>>> = Arc::default();
-        let kept = heads.clone();
+        let server = Self { address, heads: Arc::default(), busy: Arc::default() };
+        let shared = server.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let kept = kept.clone();
-                thread::spawn(move || serve(&stream, address, &kept));
+                let server = shared.clone();
+                thread::spawn(move || server.serve(&stream));
             }
         });
-        Self { address, heads }
+        server
+    }
+
+    /// When paths that begin so were asked for, in order.
+    fn asked(&self, begin: &str) -> Vec<Instant> {
+        let begin = format!("GET {begin}");
+        let heads = self.heads.lock().expect("no panic");
+        heads.iter().filter(|(_, head)| head.starts_with(&begin)).map(|(at, _)| *at).collect()
     }
 
     /// An index of these paths.
@@ -47,34 +58,46 @@ impl Sitemaps {
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
-}
 
-fn serve(mut stream: &TcpStream, address: SocketAddr, heads: &Mutex<Vec<String>>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    loop {
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            (reader.read_line(&mut head).ok()? > 0).then_some(())?;
-        }
-        let path = head.split(' ').nth(1)?.to_owned();
-        heads.lock().expect("no panic").push(head);
-        let (status, content) = match path.as_str() {
-            "/1.xml" => {
-                let page = |name| format!("<url><loc>http://{address}/page/{name}</loc></url>");
-                (200, format!("<urlset>{}<url/>{}</urlset>", page("a"), page("b")).into_bytes())
+    fn serve(&self, mut stream: &TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream);
+        loop {
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                (reader.read_line(&mut head).ok()? > 0).then_some(())?;
             }
+            let path = head.split(' ').nth(1)?.to_owned();
+            self.heads.lock().expect("no panic").push((Instant::now(), head));
+            let (status, content) = self.answer(&path)?;
+            let length = content.len();
+            let retry = if status == 503 { "Retry-After: 1\r\n" } else { "" };
+            let head = format!("HTTP/1.1 {status} x\r\n{retry}Content-Length: {length}\r\n\r\n");
+            stream.write_all(&[head.as_bytes(), &content].concat()).ok()?;
+        }
+    }
+
+    fn answer(&self, path: &str) -> Option<(u16, Vec<u8>)> {
+        let pages = |names: [&str; 2]| {
+            let [a, b] = names.map(|name| format!("<url><loc>{}</loc></url>", self.url(name)));
+            (200, format!("<urlset>{a}<url/>{b}</urlset>").into_bytes())
+        };
+        Some(match path {
+            "/1.xml" => pages(["/page/a", "/page/b"]),
             "/2.xml.gz" => (200, COMPRESSED.to_vec()),
             "/broken.xml" => (200, b"<urlset><url>".to_vec()),
+            "/busy.xml" => match self.busy.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
+            {
+                Ok(_) => (503, Vec::new()),
+                Err(_) => pages(["/page/c", "/page/d"]),
+            },
+            "/robots.txt" => (200, b"User-agent: *\nDisallow: /private/\n".to_vec()),
             "/hang.xml" => {
                 thread::sleep(Duration::from_secs(60));
                 return None;
             }
             path if path.starts_with("/page/") => (200, b"a page".to_vec()),
             _ => (404, Vec::new()),
-        };
-        let length = content.len();
-        let head = format!("HTTP/1.1 {status} x\r\nContent-Length: {length}\r\n\r\n");
-        stream.write_all(&[head.as_bytes(), &content].concat()).ok()?;
+        })
     }
 }
 
@@ -114,7 +137,7 @@ fn each_sitemap_of_an_index_is_fetched_and_one_that_cannot_be_read_has_a_record(
     assert_eq!(seen[6].0, server.url("/hang.xml"));
     assert!(seen[6].2.starts_with(&format!("{unread}total_timeout: ")), "{}", seen[6].2);
     let heads = server.heads.lock().expect("no panic");
-    for head in heads.iter() {
+    for (_, head) in heads.iter() {
         let head = head.to_ascii_lowercase();
         assert!(head.contains("user-agent: me/1\r\n") && head.contains("x-own: yes\r\n"), "{head}");
         assert_eq!(head.contains("range:"), head.starts_with("get /page/"), "{head}");
@@ -131,4 +154,81 @@ fn a_run_ends_while_a_sitemap_is_waited_for() {
     assert!(begin.elapsed() < Duration::from_secs(20));
     let pages = ran.codes().into_iter().filter(|(_, code)| code == "200").count();
     assert_eq!(pages, 2, "{:?}", ran.codes());
+}
+
+/// The least time between two of these.
+fn least_gap(times: &[Instant]) -> Duration {
+    times.windows(2).map(|pair| pair[1].duration_since(pair[0])).min().expect("two")
+}
+
+/// The kinds of error of a run, and the errors, of URLs that have no page.
+fn errors(stdout: &[u8]) -> Vec<(String, String)> {
+    let text = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
+    let all = records(stdout);
+    let failed = all.iter().filter(|record| text(record, "url").ends_with(".xml"));
+    failed.map(|record| (text(record, "error_kind"), text(record, "error"))).collect()
+}
+
+#[test]
+fn sitemaps_and_pages_keep_the_interval_of_their_host() {
+    let server = Sitemaps::start();
+    let options = "fetch --input-format sitemap -f jsonl --host-interval 0.4 --summary none";
+    let ran = run(stoop(options), server.index(&["/1.xml", "/none.xml", "/1.xml"]));
+    assert_eq!((ran.code, records(&ran.stdout).len()), (Some(0), 7), "{}", ran.stderr);
+    let asked = server.asked("/");
+    assert_eq!(asked.len(), 7);
+    // A request may be slow to arrive.
+    assert!(least_gap(&asked) >= Duration::from_millis(200), "{asked:?}");
+}
+
+#[test]
+fn a_host_that_asks_for_less_is_asked_again_after_its_pause_and_not_for_ever() {
+    let server = Sitemaps::start();
+    server.busy.store(2, SeqCst);
+    let options = "fetch --input-format sitemap -f jsonl --summary none";
+    let ran = run(stoop(options), server.index(&["/busy.xml"]));
+    assert_eq!((errors(&ran.stdout), records(&ran.stdout).len()), (vec![], 3), "{}", ran.stderr);
+    let asked = server.asked("/busy.xml");
+    assert_eq!(asked.len(), 3);
+    assert!(least_gap(&asked) >= Duration::from_millis(990), "{asked:?}");
+    // Three in turn, and each further sitemap once.
+    for (more, expected) in [("--host-pause-max 0.1", 4), ("--no-politeness", 2)] {
+        let server = Sitemaps::start();
+        server.busy.store(100, SeqCst);
+        let list = server.index(&["/busy.xml", "/busy.xml"]);
+        let ran = run(stoop(&format!("{options} {more}")), list);
+        let error = "the sitemap cannot be read: status 503 Service Unavailable".to_owned();
+        assert_eq!(errors(&ran.stdout), vec![("invalid_job".to_owned(), error); 2], "{more}");
+        assert_eq!(server.asked("/busy.xml").len(), expected, "{more}");
+    }
+}
+
+#[test]
+fn sitemaps_are_fetched_where_robots_txt_allows_it_and_the_file_once() {
+    let server = Sitemaps::start();
+    let options = "fetch --input-format sitemap -f jsonl --robots --cores 2 --summary none";
+    let ran = run(stoop(options), server.index(&["/private/1.xml", "/1.xml"]));
+    let denied =
+        "the sitemap cannot be read: robots_denied: its robots.txt does not allow it to \"stoop\"";
+    let denied = ("invalid_job".to_owned(), denied.to_owned());
+    assert_eq!(errors(&ran.stdout), [denied], "{}", ran.stderr);
+    let asked = ["/robots.txt", "/private/", "/1.xml", "/page/"].map(|it| server.asked(it).len());
+    assert_eq!(asked, [1, 0, 1, 2]);
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_a_sitemap_which_has_no_record_then() {
+    for (path, options) in [("/hang.xml", "-t 60"), ("/busy.xml", "-t 60 --host-interval 50")] {
+        let server = Sitemaps::start();
+        server.busy.store(100, SeqCst);
+        let line = format!("fetch --input-format sitemap -f jsonl --summary none {options}");
+        let mut child = stoop(&line).spawn().expect("it runs");
+        feed(&mut child, server.index(&[path, "/1.xml"]));
+        wait_for("the sitemap", || !server.asked(path).is_empty());
+        let begun = Instant::now();
+        kill(&child, "-INT");
+        let ran = finish(child);
+        assert_eq!((ran.code, records(&ran.stdout).len()), (Some(130), 0), "{}", ran.stderr);
+        assert!(begun.elapsed() < Duration::from_secs(20), "{path}");
+    }
 }

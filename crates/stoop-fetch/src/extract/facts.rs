@@ -24,6 +24,8 @@ pub enum Extract {
     Type,
     /// The character encoding of text: [`Extracted::charset`].
     Charset,
+    /// Whether a page may be found, and its links followed: [`Extracted::robots`] and [`Extracted::meta_robots`].
+    Robots,
 }
 
 /// What was asked for by [`Fetch::extract`](crate::Fetch::extract). Each is absent where it is not known.
@@ -56,6 +58,16 @@ pub struct Extracted {
     /// 1 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub favicon_hash: Option<i32>,
+    /// The rules of the fields X-Robots-Tag and of the elements `<meta name="robots">` together: those for all agents, and
+    /// those for the agent of [`Politeness::robots`](crate::Politeness::robots), which an element names in place of
+    /// `robots`. They are written as [`RobotsTag`](crate::robots::RobotsTag) writes them, as `noindex, nofollow`. Absent
+    /// where there are none, or none that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robots: Option<String>,
+    /// What those elements say by themselves, as X-Robots-Tag would say it, the rules for the agent last: `noindex,
+    /// examplebot: nofollow`. They count in HTML and XHTML, within its first 256 KiB, and up to 4 KiB of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meta_robots: Option<String>,
     /// All responses on the way, the redirects first and the one that the record is of last; absent where no redirect was
     /// followed.
     #[serde(skip_serializing_if = "Vec::is_empty")]

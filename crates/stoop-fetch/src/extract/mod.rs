@@ -5,22 +5,25 @@ mod charset;
 mod facts;
 mod favicon;
 mod kind;
+mod meta_robots;
 mod sniff;
 mod title;
 #[cfg(feature = "tls")]
 mod tls;
 
 use bytes::Bytes;
-use stoop::{Charset, Response};
+use stoop::{Charset, Fields, Response};
 
 use self::charset::charset;
 pub use self::facts::{ChainHop, Extract, Extracted, TlsDetails};
 use self::favicon::favicon_hash;
 use self::kind::TextKind;
+use self::meta_robots::meta_robots;
 use self::sniff::sniff;
 use self::title::title;
 use crate::capture::Capture;
 use crate::mask;
+use crate::robots::RobotsTag;
 
 /// How much of content is looked at, but for [`Extract::Favicon`]: more than the head of nearly every page.
 pub(crate) const BEGINNING_BYTES: usize = 256 << 10;
@@ -28,23 +31,33 @@ pub(crate) const BEGINNING_BYTES: usize = 256 << 10;
 pub(crate) const FAVICON_BYTES_MAX: usize = 1 << 20;
 
 /// Which facts are asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Extraction(u16);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extraction {
+    facts: u16,
+    /// The agent that rules for robots are told of, beside those for all.
+    agent: Box<str>,
+}
 
 impl FromIterator<Extract> for Extraction {
     fn from_iter<I: IntoIterator<Item = Extract>>(facts: I) -> Self {
-        Self(facts.into_iter().fold(0, |all, fact| all | 1 << fact as u16))
+        let facts = facts.into_iter().fold(0, |all, fact| all | 1 << fact as u16);
+        Self { facts, agent: Box::default() }
     }
 }
 
 impl Extraction {
-    pub(crate) fn has(self, fact: Extract) -> bool {
-        self.0 & 1 << fact as u16 != 0
+    /// The same, with the rules for this agent.
+    pub(crate) fn for_agent(self, agent: &str) -> Self {
+        Self { agent: agent.into(), ..self }
+    }
+
+    pub(crate) fn has(&self, fact: Extract) -> bool {
+        self.facts & 1 << fact as u16 != 0
     }
 
     /// How many bytes of content are needed for it.
-    pub(crate) fn content_bytes(self) -> usize {
-        let of_beginning = [Extract::Title, Extract::Type, Extract::Charset];
+    pub(crate) fn content_bytes(&self) -> usize {
+        let of_beginning = [Extract::Title, Extract::Type, Extract::Charset, Extract::Robots];
         match of_beginning.into_iter().any(|fact| self.has(fact)) {
             // One more, to know of longer content that it is.
             _ if self.has(Extract::Favicon) => FAVICON_BYTES_MAX + 1,
@@ -54,8 +67,8 @@ impl Extraction {
     }
 
     /// What the head of a response tells.
-    pub(crate) fn of_head(self, response: &Response) -> Option<Box<Extracted>> {
-        if self.0 == 0 {
+    pub(crate) fn of_head(&self, response: &Response) -> Option<Box<Extracted>> {
+        if self.facts == 0 {
             return None;
         }
         let text = |name: &str| response.field(name).map(String::from_utf8_lossy);
@@ -64,6 +77,7 @@ impl Extraction {
             content_length: text("content-length")
                 .filter(|_| self.has(Extract::Length))
                 .and_then(|length| length.parse().ok()),
+            robots: self.robots(response.fields(), &[]),
             chain: if self.has(Extract::Chain) { chain(response) } else { Vec::new() },
             #[cfg(feature = "tls")]
             tls: self.has(Extract::Tls).then(|| tls::details(response)).flatten(),
@@ -72,7 +86,7 @@ impl Extraction {
     }
 
     /// Adds what the content of a response tells.
-    pub(crate) fn add_content(self, extracted: &mut Extracted, capture: &Capture) {
+    pub(crate) fn add_content(&self, extracted: &mut Extracted, capture: &Capture) {
         let content = &capture.content;
         if self.content_bytes() == 0 || content.is_empty() {
             return;
@@ -84,11 +98,17 @@ impl Extraction {
         if self.has(Extract::Type) {
             extracted.sniffed_type = Some(sniffed);
         }
-        if self.has(Extract::Charset) || self.has(Extract::Title) {
+        if [Extract::Charset, Extract::Title, Extract::Robots].iter().any(|fact| self.has(*fact)) {
             let charset = charset(kind, content_type, beginning);
             extracted.charset = charset.filter(|_| self.has(Extract::Charset)).map(Charset::name);
+            let charset = charset.unwrap_or(Charset::UTF_8);
             if self.has(Extract::Title) {
-                extracted.title = title(kind, charset.unwrap_or(Charset::UTF_8), beginning);
+                extracted.title = title(kind, charset, beginning);
+            }
+            if self.has(Extract::Robots) {
+                let metas = meta_robots(kind, charset, beginning, &self.agent);
+                extracted.robots = self.robots(&capture.fields, &metas);
+                extracted.meta_robots = Some(metas.join(", ")).filter(|metas| !metas.is_empty());
             }
         }
         let is_whole = capture.truncated.is_none() && content.len() <= FAVICON_BYTES_MAX;
@@ -96,6 +116,16 @@ impl Extraction {
         if self.has(Extract::Favicon) && is_whole && kind::is_image(content_type, sniffed) {
             extracted.favicon_hash = Some(favicon_hash(content));
         }
+    }
+
+    /// What the fields of a response and the elements of a page say to robots, if that is asked for.
+    fn robots(&self, fields: &Fields, metas: &[String]) -> Option<String> {
+        if !self.has(Extract::Robots) {
+            return None;
+        }
+        let said = fields.all("x-robots-tag").chain(metas.iter().map(String::as_bytes));
+        let rules = RobotsTag::parse(said, &self.agent).to_string();
+        Some(rules).filter(|rules| !rules.is_empty())
     }
 }
 

@@ -36,6 +36,30 @@ fn content_without_a_type_is_what_it_looks_like() {
 }
 
 #[test]
+fn rules_for_robots_are_those_of_head_and_content() {
+    let page =
+        b"<meta name=robots content=noindex><meta name=a-bot content=noai><meta name=b content=c>";
+    let told = |agent: &str, page: &[u8]| {
+        let mut capture = capture(Some("text/html"), page);
+        let field = b"nofollow, A-Bot: nosnippet";
+        capture.fields.push("x-robots-tag", field).expect("a field");
+        let mut told = Extracted::default();
+        let extraction: Extraction = [Extract::Robots].into_iter().collect();
+        extraction.for_agent(agent).add_content(&mut told, &capture);
+        (told.robots.unwrap_or_default(), told.meta_robots.unwrap_or_default())
+    };
+    let text = |robots: &str, metas: &str| (robots.to_owned(), metas.to_owned());
+    assert_eq!(told("", page), text("noindex, nofollow", "noindex"));
+    let named = "noindex, nofollow, nosnippet, noai";
+    assert_eq!(told("a-bot", page), text(named, "noindex, a-bot: noai"));
+    assert_eq!(told("b", b"<p>"), text("nofollow", ""));
+    let extraction: Extraction = OF_CONTENT.into_iter().collect();
+    let mut told = Extracted::default();
+    extraction.add_content(&mut told, &capture(Some("text/html"), page));
+    assert_eq!((told.robots, told.meta_robots), (None, None));
+}
+
+#[test]
 fn images_have_a_hash_up_to_a_length() {
     let icon = b"\0\0\x01\0".repeat(1000);
     assert_eq!(extracted(None, &icon).favicon_hash, Some(1_155_029_743));

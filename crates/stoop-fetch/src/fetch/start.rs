@@ -104,6 +104,10 @@ impl Fetch {
         if let Some(misuse) = self.misuse {
             return Err(FetchError::Client(misuse.into()));
         }
+        if let Some(agent) = settings.politeness.as_ref().and_then(|it| it.robots.as_deref()) {
+            let processing = &mut settings.processing;
+            processing.extraction = std::mem::take(&mut processing.extraction).for_agent(agent);
+        }
         settings.template.request("http://localhost/", None).map_err(FetchError::Client)?;
         let fetchers = Fetchers::new(settings);
         fetchers.for_worker(settings, false, None, None).map_err(FetchError::Client)?;
@@ -111,7 +115,7 @@ impl Fetch {
             folder.prepare().map_err(FetchError::Save)?;
         }
         let (sink, resumed) = sink(&mut self.settings)?;
-        Run::start(self.settings, fetchers, source, format, sink, resumed)
+        Run::start(self.settings, fetchers, source, format, sink, resumed, self.sitemaps)
             .map_err(FetchError::Start)
     }
 }

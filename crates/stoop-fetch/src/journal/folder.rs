@@ -26,7 +26,8 @@ const CHECKS: &str = "stoop.checks";
 /// that are not done: [`Fetch::start_in`](crate::Fetch::start_in) says how. One process at a time can have the folder.
 ///
 /// The files in it are `stoop.journal`, to which an entry is appended after each write of records; `stoop.checks`, four
-/// bytes for each job that was read, by which a source that is another than before is noticed; and `stoop.lock`. When
+/// bytes for each job that was read, by which a source that is another than before is noticed; and `stoop.lock`;
+/// [`Sitemap::keep_in`](crate::source::Sitemap::keep_in) has a folder of its own in it, `stoop.sitemaps`. When
 /// the run is resumed, the journal is written anew as short as it can be.
 #[derive(Debug)]
 pub struct RunFolder {

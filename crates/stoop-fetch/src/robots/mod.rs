@@ -23,7 +23,8 @@
 //! The file is at `/robots.txt` of the same scheme, host and port, and is fetched whatever it says. A redirect is
 //! followed, five times and to other hosts too; what is found there counts for the site that was asked first
 //! (RFC 9309 §2.3.1.2). No more than [`RobotsTxt::BYTES_MAX`] need be read of the content. A page has more to say
-//! when it is fetched: see [`RobotsTag`]. `<meta name="robots">` is in the content, which is not read here.
+//! when it is fetched: see [`RobotsTag`]. `<meta name="robots">` is in the content, which is not read here;
+//! [`Extract::Robots`](crate::Extract::Robots) does.
 //!
 //! # What is taken for a rule
 //!

@@ -5,6 +5,7 @@
 
 mod date;
 
+use std::fmt::{self, Display, Formatter};
 use std::time::SystemTime;
 
 /// What a response's X-Robots-Tag fields say to one agent: the rules for all, and those for the agent by its name.
@@ -17,6 +18,7 @@ use std::time::SystemTime;
 /// let tag = RobotsTag::parse(fields.iter().map(|field| field.as_bytes()), "ExampleBot");
 /// assert!(tag.noindex && tag.nofollow && tag.noarchive && !tag.noai);
 /// assert_eq!(tag.max_snippet, Some(50));
+/// assert_eq!(tag.to_string(), "noindex, nofollow, noarchive, max-snippet: 50");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -62,8 +64,9 @@ pub enum ImagePreview {
 }
 
 impl RobotsTag {
-    /// Reads the values of all X-Robots-Tag fields of a response. `agent` is a product token, in any case. A rule
-    /// that is not known is passed over.
+    /// Reads the values of all X-Robots-Tag fields of a response, and those of its `<meta name="robots">` elements, which
+    /// have the same rules; that of an element with the name of an agent needs `name:` in front. `agent` is a product token,
+    /// in any case. A rule that is not known is passed over.
     pub fn parse<'a>(fields: impl IntoIterator<Item = &'a [u8]>, agent: &str) -> Self {
         let mut tag = Self::default();
         for field in fields {
@@ -139,6 +142,46 @@ impl RobotsTag {
                     Some(self.unavailable_after.map_or(at, |known| known.min(at)));
             }
         }
+    }
+}
+
+/// The rules, as one X-Robots-Tag field of them for all agents.
+impl Display for RobotsTag {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { max_snippet, max_video_preview, max_image_preview, unavailable_after, .. } =
+            self;
+        let plain = [
+            ("noindex", self.noindex),
+            ("nofollow", self.nofollow),
+            ("noarchive", self.noarchive),
+            ("nosnippet", self.nosnippet),
+            ("noimageindex", self.noimageindex),
+            ("notranslate", self.notranslate),
+            ("noai", self.noai),
+            ("noimageai", self.noimageai),
+            ("indexifembedded", self.indexifembedded),
+        ];
+        let preview = max_image_preview.map(|preview| match preview {
+            ImagePreview::None => "none".to_owned(),
+            ImagePreview::Standard => "standard".to_owned(),
+            ImagePreview::Large => "large".to_owned(),
+        });
+        let with_values = [
+            ("max-snippet", max_snippet.map(|number| number.to_string())),
+            ("max-video-preview", max_video_preview.map(|number| number.to_string())),
+            ("max-image-preview", preview),
+            ("unavailable_after", unavailable_after.and_then(date::text)),
+        ];
+        let plain = plain.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| (name, None));
+        let with_values = with_values.into_iter().filter(|(_, value)| value.is_some());
+        for (at, (name, value)) in plain.chain(with_values).enumerate() {
+            f.write_str(if at > 0 { ", " } else { "" })?;
+            f.write_str(name)?;
+            if let Some(value) = value {
+                write!(f, ": {value}")?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,20 +2,22 @@
 
 mod bounded;
 mod document;
+mod jobs;
+mod kept;
+mod nested;
 mod places;
 
 use std::cell::Cell;
 use std::fmt::{self, Formatter};
 use std::io::{self, Read};
-use std::ops::ControlFlow;
 
 use self::document::Document;
+use self::jobs::{invalid, page};
+use self::kept::KeptSitemaps;
+use self::nested::{Flow, Nested};
 use self::places::Found;
 use super::{Decompressed, Extent, Job, JobOptions, JobSource, Take};
-use crate::mask;
-
-/// What sitemaps.org allows a sitemap to have. Those of an index are read no further.
-const NESTED_BYTES_MAX: u64 = 50 << 20;
+use crate::journal::RunFolder;
 
 /// The pages of a sitemap (sitemaps.org): a job for each `<loc>`. RSS and Atom are read too: the `<link>` of each item
 /// and entry. Documents may follow each other, as `cat` puts them.
@@ -38,35 +40,32 @@ const NESTED_BYTES_MAX: u64 = 50 << 20;
 ///
 /// The sitemaps of an index (`<sitemapindex>`) are read where it names them, if [`open_nested`](Self::open_nested) says
 /// how; otherwise each gets a record of the kind `invalid_job`. So does one that cannot be read, with its
-/// URL, behind the records of the pages that were found.
+/// URL, behind the records of the pages that were found. A run with a [`RunFolder`] needs
+/// [`keep_in`](Self::keep_in) besides.
 ///
 /// What is no XML, or no sitemap, is an error of the input, with the byte (of what was decompressed). It takes memory
 /// for one tag or text, of 4 MiB at most; a DTD is passed over, and none of its entities expanded.
 pub struct Sitemap<R: Read> {
     index: Document<R>,
-    nested: Option<Nested>,
+    nested: Nested,
     /// The index has named a sitemap that is not opened yet.
     is_named: bool,
-    open: Option<Open>,
-}
-
-/// Opens a sitemap by its URL.
-type Open = Box<dyn FnMut(&str) -> io::Result<Box<dyn Read + Send>> + Send>;
-
-/// A sitemap of an index.
-struct Nested {
-    url: String,
-    document: Document<Decompressed<Box<dyn Read + Send>>>,
+    is_index_ended: bool,
 }
 
 impl<R: Read> Sitemap<R> {
     /// The pages of `input`, which needs no buffer of its own. For one that may be compressed, see [`Decompressed`].
     pub fn new(input: R) -> Self {
-        Self { index: Document::new(input, u64::MAX), nested: None, is_named: false, open: None }
+        let index = Document::new(input, u64::MAX);
+        Self { index, nested: Nested::default(), is_named: false, is_index_ended: false }
     }
 
     /// How the sitemaps of an index are opened, by their URLs; they may be compressed. Each is read to its end before
     /// the next is opened, up to the 50 MiB that a sitemap may have, as fast as its pages are fetched.
+    /// [`NestedSitemaps`](crate::NestedSitemaps) fetches them.
+    ///
+    /// An error of the kind [`Interrupted`](io::ErrorKind::Interrupted) says that the run ended first: the source is at its
+    /// end then, and the sitemap has no record.
     ///
     /// ```
     /// use std::fs::File;
@@ -85,53 +84,40 @@ impl<R: Read> Sitemap<R> {
         mut self,
         open: impl FnMut(&str) -> io::Result<Box<dyn Read + Send>> + Send + 'static,
     ) -> Self {
-        self.open = Some(Box::new(open));
+        self.nested.open = Some(Box::new(open));
         self
     }
 
-    /// Reads one thing of a nested sitemap.
-    fn step_nested(&mut self, take: &mut Take<'_>) -> ControlFlow<()> {
-        let Some(nested) = &mut self.nested else { return ControlFlow::Continue(()) };
-        let why = match nested.document.step() {
-            Ok(Found::Nothing) => return ControlFlow::Continue(()),
-            Ok(Found::Page) => return take(page(&nested.document)),
-            Ok(Found::Invalid(why)) => {
-                let why = format!("an entry of the sitemap {}: {why}", mask::text(&nested.url));
-                return take(invalid(nested.document.places().url(), why));
-            }
-            Ok(Found::Sitemap) => {
-                let url = mask::text(&nested.url);
-                let why = format!("the sitemap {url} of an index is an index itself");
-                return take(invalid(nested.document.places().url(), why));
-            }
-            Ok(Found::End) => None,
-            Err(error) => Some(unreadable(&error)),
-        };
-        let url = std::mem::take(&mut nested.url);
-        self.nested = None;
-        match why {
-            Some(why) => take(invalid(&url, why)),
-            None => ControlFlow::Continue(()),
-        }
+    /// Keeps a copy of each sitemap of an index in the folder of the run, compressed, in `stoop.sitemaps`, and reads those
+    /// that are there: a run that goes on finds the pages that it found before, whatever a site says now.
+    ///
+    /// A sitemap that could not be read, because it could not be opened or what there was of it is no sitemap, has its
+    /// record and keeps its place; it is tried again by each run that goes on, behind all others, and its pages follow
+    /// there.
+    ///
+    /// # Errors
+    /// What is kept in the folder cannot be read.
+    pub fn keep_in(mut self, folder: &RunFolder) -> io::Result<Self> {
+        self.nested.kept = Some(KeptSitemaps::open(folder.path())?);
+        Ok(self)
     }
 
-    /// Opens the sitemap that the index has just named.
-    fn open_next(&mut self, take: &mut Take<'_>) -> ControlFlow<()> {
-        let url = self.index.places().url();
-        let Some(open) = &mut self.open else {
-            return take(invalid(
-                url,
-                "the sitemap is one of an index, and is not read".to_owned(),
-            ));
-        };
-        match open(url) {
-            Ok(input) => {
-                let document = Document::new(Decompressed::new(input), NESTED_BYTES_MAX);
-                self.nested = Some(Nested { url: url.to_owned(), document });
-                ControlFlow::Continue(())
+    /// Reads one thing of the index.
+    fn step(&mut self, take: &mut Take<'_>) -> io::Result<Flow> {
+        let flow = match self.index.step()? {
+            Found::Nothing => return Ok(Flow::On),
+            Found::Page => take(page(&self.index)),
+            Found::Invalid(why) => take(invalid(self.index.places().url(), why)),
+            Found::Sitemap => {
+                self.is_named = true;
+                return Ok(Flow::On);
             }
-            Err(error) => take(invalid(url, unreadable(&error))),
-        }
+            Found::End => {
+                self.is_index_ended = true;
+                return Ok(Flow::On);
+            }
+        };
+        Ok(if flow.is_break() { Flow::End } else { Flow::On })
     }
 }
 
@@ -144,26 +130,23 @@ impl<R: Read + Send> JobSource for Sitemap<R> {
             take(job)
         };
         loop {
-            let flow = match &self.nested {
-                Some(_) => self.step_nested(take),
-                None if std::mem::take(&mut self.is_named) => self.open_next(take),
-                None => match self.index.step()? {
-                    Found::Nothing => ControlFlow::Continue(()),
-                    Found::Page => take(page(&self.index)),
-                    Found::Invalid(why) => take(invalid(self.index.places().url(), why)),
-                    Found::Sitemap => {
-                        self.is_named = true;
-                        ControlFlow::Continue(())
-                    }
-                    Found::End => return Ok(false),
-                },
+            let flow = if self.nested.is_open() {
+                self.nested.step(take)?
+            } else if self.is_named {
+                let flow = self.nested.open_next(self.index.places().url(), take)?;
+                self.is_named = flow == Flow::SameAgain;
+                flow
+            } else if self.is_index_ended {
+                self.nested.open_late(take)?
+            } else {
+                self.step(take)?
             };
-            if flow.is_break() {
+            if flow == Flow::End {
                 return Ok(false);
             }
-            let is_here = match &self.nested {
-                Some(nested) => nested.document.is_here(),
-                None => !self.is_named && self.index.is_here(),
+            let is_here = match self.nested.is_open() {
+                true => self.nested.is_here(),
+                false => !self.is_named && !self.is_index_ended && self.index.is_here(),
             };
             if has_reported.get() && !is_here {
                 return Ok(true);
@@ -173,10 +156,7 @@ impl<R: Read + Send> JobSource for Sitemap<R> {
 
     /// Reports a URL that was read in part.
     fn finish(&mut self, extent: Extent, take: &mut Take<'_>) {
-        let places = match &self.nested {
-            Some(nested) => nested.document.places(),
-            None => self.index.places(),
-        };
+        let places = self.nested.places().unwrap_or(self.index.places());
         if places.is_within_url() && !places.url().is_empty() {
             let _ = take(Job::new(places.url().as_bytes()).with_extent(extent));
         }
@@ -187,27 +167,11 @@ impl<R: Read + Send> JobSource for Sitemap<R> {
     }
 }
 
-/// The job of the page that was found.
-fn page<R: Read>(document: &Document<R>) -> Job<'_> {
-    let places = document.places();
-    let extent = if places.is_overlong() { Extent::Overlong } else { Extent::Whole };
-    Job::new(places.url().as_bytes()).with_extent(extent)
-}
-
-fn unreadable(error: &io::Error) -> String {
-    format!("the sitemap cannot be read: {error}")
-}
-
-/// The job of what is none.
-fn invalid(url: &str, why: String) -> Job<'_> {
-    Job::new(url.as_bytes()).with_options(JobOptions::new().invalid(why))
-}
-
 impl<R: Read> fmt::Debug for Sitemap<R> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sitemap")
             .field("position", &self.index.position())
-            .field("nested", &self.nested.as_ref().map(|nested| &nested.url))
+            .field("nested", &self.nested.url())
             .finish_non_exhaustive()
     }
 }

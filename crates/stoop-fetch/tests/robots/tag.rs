@@ -132,3 +132,29 @@ fn the_earliest_date_holds() {
         Some(SystemTime::UNIX_EPOCH + Duration::from_secs(AT))
     );
 }
+
+#[test]
+fn rules_are_told_as_one_field_that_says_the_same() {
+    for (fields, expected) in [
+        (&[][..], ""),
+        (&["index, follow"], ""),
+        (&["NoFollow, foobot: noindex"], "noindex, nofollow"),
+        (&["foobot: none", "nocache", "otherbot: noai"], "noindex, nofollow, noarchive"),
+        (
+            &["max-snippet:5, max-snippet: -1, max-image-preview:large, max-video-preview: 0"],
+            "max-snippet: 5, max-video-preview: 0, max-image-preview: large",
+        ),
+        (
+            &["noai, unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, nosnippet"],
+            "nosnippet, noai, unavailable_after: 2010-06-25T15:00:00Z",
+        ),
+        (
+            &["noimageindex, notranslate, noimageai, indexifembedded, max-image-preview: none"],
+            "noimageindex, notranslate, noimageai, indexifembedded, max-image-preview: none",
+        ),
+    ] {
+        let text = tag(fields).to_string();
+        assert_eq!(text, expected);
+        assert_eq!(tag(&[&text]), tag(fields), "{text}");
+    }
+}

@@ -74,6 +74,8 @@ fn push_extracted(row: &mut RowWriter<'_>, extracted: &Extracted) {
     row.maybe_text(extracted.sniffed_type);
     row.maybe_text(extracted.charset);
     row.maybe_number(extracted.favicon_hash);
+    row.maybe_text(extracted.robots.as_deref());
+    row.maybe_text(extracted.meta_robots.as_deref());
     if row.maybe_list(extracted.chain.len()) {
         for hop in &extracted.chain {
             row.number(hop.status);

@@ -38,6 +38,8 @@ const RECORD: &str = "
     optional binary sniffed_type (STRING);
     optional binary charset (STRING);
     optional int32 favicon_hash;
+    optional binary robots (STRING);
+    optional binary meta_robots (STRING);
     optional group chain (LIST) {
         repeated group list {
             required group element {
@@ -92,7 +94,7 @@ const CONTENT: &str = "
 pub(super) const BODY: &str = "body";
 
 /// Columns in which few different values come again and again: they are written once, in a dictionary.
-pub(super) const REPETITIVE: [&str; 23] = [
+pub(super) const REPETITIVE: [&str; 25] = [
     "v",
     "method",
     "status",
@@ -106,6 +108,8 @@ pub(super) const REPETITIVE: [&str; 23] = [
     "server",
     "sniffed_type",
     "charset",
+    "robots",
+    "meta_robots",
     "chain.list.element.status",
     "tls.version",
     "tls.cipher",

@@ -41,3 +41,8 @@ pub(super) fn is_weekday(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     text.len() >= 3 && days.iter().any(|day| day.starts_with(&text))
 }
+
+/// The same as text: RFC 3339, in UTC.
+pub(super) fn text(at: SystemTime) -> Option<String> {
+    Timestamp::try_from(at).ok().map(|at| at.to_string())
+}

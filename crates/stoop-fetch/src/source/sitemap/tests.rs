@@ -2,8 +2,10 @@
 
 mod bounds;
 mod index;
+mod kept;
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use super::*;
 

@@ -1,0 +1,234 @@
+//! Fetches the sitemaps that an index names as a run fetches its jobs: with a client of the same settings, as politely,
+//! and only where robots.txt allows it.
+
+mod in_turn;
+
+use std::fmt::{self, Formatter};
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::sync::{Arc, OnceLock, Weak};
+
+use bytes::Bytes;
+use stoop::{Error, Method, Request, StatusCode};
+use tokio::runtime::{Builder, Runtime};
+
+use self::in_turn::InTurn;
+use crate::capture::{BodyBudget, Collector};
+use crate::concurrency::Concurrency;
+use crate::fetcher::{Fetcher, Fetchers};
+use crate::politeness::HostGroup;
+use crate::record::Outcome;
+use crate::robots_gate::{Permission, RobotsGate};
+use crate::robots_known::KnownRobots;
+use crate::run_state::RunState;
+use crate::schedule::host_key;
+use crate::settings::Settings;
+use crate::summary::ResultCode;
+
+/// What sitemaps.org allows a sitemap to have.
+const BYTES_MAX: usize = 50 << 20;
+
+/// How many origins are asked for robots.txt on the way to one sitemap.
+const ORIGINS_MAX: usize = 10;
+
+/// How often a sitemap is asked for that is answered 429 or 503.
+const ATTEMPTS_MAX: u32 = 3;
+
+/// Where the sitemaps find their run, once it has begun.
+pub(crate) type RunLink = Arc<OnceLock<Weak<RunState>>>;
+
+/// Fetches sitemaps, one at a time, for [`Sitemap::open_nested`](crate::source::Sitemap::open_nested).
+/// [`Fetch::nested_sitemaps`](crate::Fetch::nested_sitemaps) makes it.
+///
+/// A sitemap is fetched by a GET with the fields of the run, without Range, within the deadline of a job. Each request
+/// for it waits for the turn of its host, before jobs that were not started, and counts there as that of a job
+/// ([`Politeness`](crate::Politeness)). A sitemap that is answered 429 or 503 is asked for again after the pause of its
+/// host, three times in all; after that, the next ones of the host are tried once each, until one has another answer.
+/// Where robots.txt counts, sitemaps and jobs share what it says.
+///
+/// Before the run has begun, no turn is waited for.
+pub struct NestedSitemaps {
+    settings: Settings,
+    known: Option<Arc<KnownRobots>>,
+    run: RunLink,
+    /// Made for the first one.
+    client: Option<(Runtime, SitemapClient)>,
+}
+
+/// What fetches a sitemap.
+struct SitemapClient {
+    fetcher: Fetcher,
+    robots: Option<RobotsGate>,
+    /// The host whose last sitemap was given up because of 429 or 503.
+    overloaded: Vec<u8>,
+}
+
+impl NestedSitemaps {
+    /// For the run of these settings, to which `link` will lead. Nothing is fetched yet.
+    pub(crate) fn new(run: &mut Settings, link: RunLink) -> Self {
+        let mut template = run.template.clone();
+        (template.method, template.content) = (Method::GET, Bytes::new());
+        template.fields.remove("range");
+        let settings = Settings {
+            concurrency: Concurrency::fixed(1),
+            workers: 1,
+            politeness: run.politeness.clone(),
+            timeout: run.timeout,
+            setup_timeout: run.setup_timeout,
+            body_bytes_max: Some(BYTES_MAX as u64),
+            template,
+            redirects: run.redirects.clone(),
+            configure: run.configure.clone(),
+            #[cfg(feature = "tls")]
+            tls: run.tls.clone(),
+            stop: run.stop.clone(),
+            ..Settings::default()
+        };
+        Self { settings, known: run.known_robots(), run: link, client: None }
+    }
+
+    /// The content of a sitemap, all of it: its pages are read as slowly as they are fetched, and no server waits for
+    /// that.
+    ///
+    /// It blocks its thread, and must not be called inside a runtime of tokio. A run reads its source on a thread of
+    /// its own.
+    ///
+    /// # Errors
+    /// It cannot be fetched, and the error says why. [`Interrupted`](ErrorKind::Interrupted) where the run ended first.
+    pub fn open(&mut self, url: &str) -> io::Result<Box<dyn Read + Send>> {
+        let Self { settings, known, run, client } = self;
+        let (runtime, client) = match client {
+            Some(made) => made,
+            empty => empty.insert((
+                Builder::new_current_thread().enable_all().build()?,
+                SitemapClient::new(settings, known.as_ref())?,
+            )),
+        };
+        let run = run.get().and_then(Weak::upgrade);
+        let in_turn = settings.politeness.as_ref().zip(run.as_ref());
+        let in_turn = in_turn.map(|(politeness, run)| (politeness.group, run));
+        let content = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = settings.stop.requested() => {
+                    Err(io::Error::new(ErrorKind::Interrupted, "the run ended first"))
+                }
+                content = client.fetch(url, in_turn) => content.map_err(io::Error::other),
+            }
+        });
+        Ok(Box::new(Cursor::new(content?)))
+    }
+}
+
+impl SitemapClient {
+    fn new(settings: &Settings, known: Option<&Arc<KnownRobots>>) -> io::Result<Self> {
+        let collector = Collector {
+            // Content of one job at a time has no other to wait for.
+            budget: Arc::new(BodyBudget::new(BYTES_MAX)),
+            cut_at: None,
+            has_exchanges: false,
+            keep_max: usize::MAX,
+        };
+        let fetchers = Fetchers::new(settings);
+        let fetcher = fetchers.for_worker(settings, true, Some(collector), known.cloned());
+        let robots = match known {
+            Some(known) => {
+                let client = fetchers.for_robots(settings).map_err(io::Error::other)?;
+                Some(RobotsGate::new(Arc::clone(known), client))
+            }
+            None => None,
+        };
+        let fetcher = fetcher.map_err(io::Error::other)?;
+        Ok(Self { fetcher, robots, overloaded: Vec::new() })
+    }
+
+    /// Fetches a sitemap, in turn where there is a run whose hosts count.
+    async fn fetch(
+        &mut self,
+        url: &str,
+        in_turn: Option<(HostGroup, &Arc<RunState>)>,
+    ) -> Result<Bytes, String> {
+        let mut host = Vec::new();
+        if let Some((group, _)) = in_turn {
+            host_key(url.as_bytes(), group, &mut host);
+        }
+        let mut attempt = 1;
+        loop {
+            let mut outcome = self.fetch_once(url, in_turn).await?;
+            let is_overloaded = outcome.overloaded.is_some() && in_turn.is_some();
+            if is_overloaded && attempt < ATTEMPTS_MAX && self.overloaded != host {
+                attempt += 1;
+                continue;
+            }
+            if is_overloaded {
+                self.overloaded = host;
+            } else if self.overloaded == host {
+                self.overloaded.clear();
+            }
+            let content = outcome.capture.take().map(|capture| capture.content);
+            return match outcome.code {
+                ResultCode::Status(200..=299) => Ok(content.unwrap_or_default()),
+                _ => Err(why(&outcome)),
+            };
+        }
+    }
+
+    /// Fetches a sitemap once, if robots.txt allows that.
+    async fn fetch_once(
+        &self,
+        url: &str,
+        in_turn: Option<(HostGroup, &Arc<RunState>)>,
+    ) -> Result<Outcome, String> {
+        let robots = self.robots.as_ref();
+        let in_turn = in_turn.map(|(group, run)| InTurn { run, group, robots });
+        let request = self.fetcher.request(url, None);
+        if let Ok(Some(url)) = request.as_ref().map(Request::url) {
+            self.ask(url).await?;
+        }
+        let mut outcome = self.send(in_turn.as_ref(), request).await;
+        // Where a redirect leads to an origin that was not asked yet, what that says decides whether it is followed.
+        for _ in 0..ORIGINS_MAX {
+            let Some(to) = outcome.unfollowed.take() else { break };
+            self.ask(&to).await?;
+            outcome = self.send(in_turn.as_ref(), self.fetcher.request(url, None)).await;
+        }
+        Ok(outcome)
+    }
+
+    /// Asks whether robots.txt allows a URL.
+    ///
+    /// # Errors
+    /// It does not, or is not known.
+    async fn ask(&self, url: &str) -> Result<(), String> {
+        let Some(robots) = &self.robots else { return Ok(()) };
+        match robots.ask(url).await {
+            Permission::Granted { .. } => Ok(()),
+            Permission::Denied { outcome, .. } | Permission::Unknown(outcome) => Err(why(&outcome)),
+        }
+    }
+
+    async fn send(&self, in_turn: Option<&InTurn<'_>>, request: Result<Request, Error>) -> Outcome {
+        match in_turn {
+            Some(in_turn) => in_turn.fetch(&self.fetcher, request).await,
+            None => self.fetcher.fetch(request).await,
+        }
+    }
+}
+
+/// What a sitemap came to that was not read, as text.
+fn why(outcome: &Outcome) -> String {
+    let text = outcome.details.as_ref().and_then(|details| details.error.as_deref());
+    match outcome.code {
+        ResultCode::Status(status) => match StatusCode::from_u16(status) {
+            Ok(status) => format!("status {status}"),
+            Err(_) => format!("status {status}"),
+        },
+        ResultCode::Error("body_too_large") => "more than 50 MiB".to_owned(),
+        ResultCode::Error(kind) => format!("{kind}: {}", text.unwrap_or_default()),
+    }
+}
+
+impl fmt::Debug for NestedSitemaps {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NestedSitemaps").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
