@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::de::{Error, IntoDeserializer, Visitor};
@@ -11,6 +10,7 @@ use stoop::Network;
 
 use super::help::AFTER_OPTIONS;
 use super::proxies::TrustedProxy;
+use super::values;
 use crate::units;
 
 /// Serve the files of a directory over HTTP/1.1 and HTTP/2
@@ -55,13 +55,13 @@ pub(super) struct Settings {
 
     /// Where to listen: PORT, HOST:PORT or unix:PATH; can be given several times [default: 127.0.0.1:8080]
     #[arg(short, long, value_name = "ADDR")]
-    #[serde(deserialize_with = "one_or_several")]
+    #[serde(deserialize_with = "values::one_or_several")]
     pub(super) listen: Vec<String>,
 
     /// Give the files of Unix sockets these permissions, in octal: who may connect, as 660 for the owner and the group
     /// [default: what the umask leaves, or what a socket has that is handed over]
-    #[arg(long, value_name = "MODE", value_parser = permissions)]
-    #[serde(deserialize_with = "written_permissions")]
+    #[arg(long, value_name = "MODE", value_parser = values::permissions)]
+    #[serde(deserialize_with = "values::written_permissions")]
     pub(super) unix_mode: Option<u32>,
 
     /// Speak TLS with this certificate chain and its key, as PEM
@@ -97,7 +97,7 @@ pub(super) struct Settings {
     /// Let in only users with a password: its hash by bcrypt, as of --auth-new or 'htpasswd -nB USER'; can be given
     /// several times
     #[arg(long, value_name = "USER:HASH")]
-    #[serde(deserialize_with = "one_or_several")]
+    #[serde(deserialize_with = "values::one_or_several")]
     pub(super) auth: Vec<String>,
 
     /// Write a line for each request to standard output, in this format
@@ -132,18 +132,18 @@ pub(super) struct Settings {
     /// Read a header of the PROXY protocol ahead of each connection, from load balancers in these networks, and close what
     /// comes from others
     #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
-    #[serde(deserialize_with = "separated")]
+    #[serde(deserialize_with = "values::separated")]
     pub(super) proxy_protocol: Vec<Network>,
 
     /// Believe what proxies in these networks say of the client by Forwarded; 'unix' is what comes over Unix sockets
     #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
     #[arg(conflicts_with = "trust_x_forwarded")]
-    #[serde(deserialize_with = "separated")]
+    #[serde(deserialize_with = "values::separated")]
     pub(super) trust_forwarded: Vec<TrustedProxy>,
 
     /// The same by X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host
     #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
-    #[serde(deserialize_with = "separated")]
+    #[serde(deserialize_with = "values::separated")]
     pub(super) trust_x_forwarded: Vec<TrustedProxy>,
 
     /// Print nothing but failures, and the access log where it is asked for
@@ -186,13 +186,6 @@ fn connections(text: &str) -> Result<usize, String> {
     units::count(text, 0..=u64::from(u32::MAX)).map(|count| count as usize)
 }
 
-/// Permissions of a file, in octal digits.
-fn permissions(text: &str) -> Result<u32, String> {
-    let is_octal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
-    mode.ok_or_else(|| "permissions are octal digits, from 000 to 777, such as 660".to_owned())
-}
-
 /// Tells what the option is called here.
 fn other_name(port: &str) -> Result<String, String> {
     Err(format!("write '-l {port}', or '-l 0.0.0.0:{port}' for all machines of the network"))
@@ -208,50 +201,6 @@ fn second_word(word: &str) -> Result<String, String> {
             "one directory is served; a name with a space in it goes between quotes".to_owned()
         }
     })
-}
-
-/// In a file, one of what can be given several times needs no list.
-fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a string, or a list of strings")]
-    enum Given {
-        One(String),
-        Several(Vec<String>),
-    }
-    Ok(match Given::deserialize(value)? {
-        Given::One(one) => vec![one],
-        Given::Several(several) => several,
-    })
-}
-
-/// In a file, a list is written as one, or as on the command line.
-fn separated<'de, T, D>(value: D) -> Result<Vec<T>, D::Error>
-where
-    T: FromStr<Err: fmt::Display>,
-    D: Deserializer<'de>,
-{
-    let given = one_or_several(value)?;
-    let all = given.iter().flat_map(|one| one.split(','));
-    all.map(|one| one.trim().parse().map_err(D::Error::custom)).collect()
-}
-
-/// In a file, permissions are a string: a number would be one to the base of ten.
-fn written_permissions<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
-    struct Given;
-
-    impl Visitor<'_> for Given {
-        type Value = u32;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string of octal digits, such as \"660\"")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
-            permissions(text).map_err(E::custom)
-        }
-    }
-
-    value.deserialize_str(Given).map(Some)
 }
 
 /// In a file, `true` is what the option is without a value, and `false` none.

@@ -1,0 +1,60 @@
+//! Values of options: how they are parsed, as typed and as written in a file.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Permissions of a file, in octal digits.
+pub(super) fn permissions(text: &str) -> Result<u32, String> {
+    let is_octal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
+    mode.ok_or_else(|| "permissions are octal digits, from 000 to 777, such as 660".to_owned())
+}
+
+/// In a file, one of what can be given several times needs no list.
+pub(super) fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a string, or a list of strings")]
+    enum Given {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Given::deserialize(value)? {
+        Given::One(one) => vec![one],
+        Given::Several(several) => several,
+    })
+}
+
+/// In a file, a list is written as one, or as on the command line.
+pub(super) fn separated<'de, T, D>(value: D) -> Result<Vec<T>, D::Error>
+where
+    T: FromStr<Err: fmt::Display>,
+    D: Deserializer<'de>,
+{
+    let given = one_or_several(value)?;
+    let all = given.iter().flat_map(|one| one.split(','));
+    all.map(|one| one.trim().parse().map_err(D::Error::custom)).collect()
+}
+
+/// In a file, permissions are a string: a number would be one to the base of ten.
+pub(super) fn written_permissions<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<u32>, D::Error> {
+    struct Given;
+
+    impl Visitor<'_> for Given {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a string of octal digits, such as \"660\"")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
+            permissions(text).map_err(E::custom)
+        }
+    }
+
+    value.deserialize_str(Given).map(Some)
+}
