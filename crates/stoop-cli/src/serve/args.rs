@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::de::{Error, IntoDeserializer, Visitor};
@@ -128,6 +129,18 @@ pub(super) struct Settings {
     /// least; any with --trust-forwarded or --trust-x-forwarded]
     #[arg(long, value_name = "N", value_parser = connections)]
     pub(super) connections_per_address: Option<usize>,
+
+    /// Answer 503 while a thread comes to its requests later than this: it has more to do than it can. 'none' for no limit
+    /// [default: 2]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time_limit)]
+    #[serde(deserialize_with = "values::written_limit")]
+    pub(super) lag_max: Option<Duration>,
+
+    /// Answer 503 in place of a response that has not begun within this, as on a disk that hangs; downloads may take longer.
+    /// 'none' for no limit [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time_limit)]
+    #[serde(deserialize_with = "values::written_limit")]
+    pub(super) handler_timeout: Option<Duration>,
 
     /// Read a header of the PROXY protocol ahead of each connection, from load balancers in these networks, and close what
     /// comes from others

@@ -2,14 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use stoop::ServerLimits;
-
 use super::args::{LogFormat, ServeArgs, Settings, StatusFor};
 use super::{config_file, places};
 use crate::failure::CommandFailure;
-
-/// Connections that one address may have where there is room for few: some browsers, of six each.
-const PER_ADDRESS_MIN: usize = 64;
 
 /// The settings that hold: of the command line, and of the file that it names.
 ///
@@ -72,6 +67,8 @@ impl Settings {
             status: self.status.or(below.status),
             workers: self.workers.or(below.workers),
             connections_per_address: self.connections_per_address.or(below.connections_per_address),
+            lag_max: self.lag_max.or(below.lag_max),
+            handler_timeout: self.handler_timeout.or(below.handler_timeout),
             proxy_protocol: list(self.proxy_protocol, below.proxy_protocol),
             trust_forwarded: if trusts { self.trust_forwarded } else { below.trust_forwarded },
             trust_x_forwarded: match trusts {
@@ -109,19 +106,6 @@ impl Settings {
         self.workers.unwrap_or_else(cores)
     }
 
-    /// The limits of the server: the default ones, and that of each address. A network of IPv6 counts as one.
-    pub(super) fn limits(&self) -> ServerLimits {
-        let mut limits = ServerLimits::default();
-        limits.connections_per_address_max = match self.connections_per_address {
-            Some(0) => usize::MAX,
-            Some(connections) => connections,
-            // All clients come from their addresses.
-            None if self.trusts_proxies() => usize::MAX,
-            None => (limits.connections_max / 4).max(PER_ADDRESS_MIN),
-        };
-        limits
-    }
-
     /// The directory that is served.
     pub(super) fn directory(&self) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| PathBuf::from("."))
@@ -130,6 +114,8 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::serve::args::{LogFormat, StatusFor};
 
@@ -144,7 +130,8 @@ mod tests {
              listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
              access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
              quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
-             trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\n",
+             trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
+             handler-timeout = '5s'\n",
         );
         assert_eq!(settings.unix_mode, Some(0o660));
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
@@ -154,7 +141,10 @@ mod tests {
         assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
         let Settings { spa, listing, cors, compress, quiet, .. } = settings;
         assert_eq!([spa, listing, cors, compress, quiet], [Some(true); 5]);
-        assert_eq!(settings.limits().connections_per_address_max, 3);
+        let limits = settings.limits();
+        assert_eq!(limits.connections_per_address_max, 3);
+        assert_eq!(limits.shedding.lag_max, Duration::from_secs(3));
+        assert_eq!(limits.time.handler, Duration::from_secs(5));
         assert_eq!(settings.proxy_protocol, ["10.0.0.0/8".parse().unwrap()]);
         let trusted = ["192.0.2.0/24", "unix", "2001:db8::/32"].map(|text| text.parse().unwrap());
         assert_eq!(
@@ -162,20 +152,6 @@ mod tests {
             (trusted.to_vec(), vec![])
         );
         assert!(settings.auth == ["a:b"] && settings.listen == ["1"]);
-    }
-
-    #[test]
-    fn one_address_has_a_quarter_of_the_connections_unless_it_is_said() {
-        let of = |text: &str| written(text).limits();
-        let default = of("");
-        let all = default.connections_max;
-        assert_eq!(default.connections_per_address_max, (all / 4).max(64));
-        assert_eq!(of("connections-per-address = 0").connections_per_address_max, usize::MAX);
-        assert_eq!(of("connections-per-address = 1").connections_per_address_max, 1);
-        let behind = "trust-x-forwarded = '10.0.0.0/8'\n";
-        assert_eq!(of(behind).connections_per_address_max, usize::MAX);
-        let both = format!("{behind}connections-per-address = 1");
-        assert_eq!(of(&both).connections_per_address_max, 1);
     }
 
     #[test]
@@ -203,6 +179,9 @@ mod tests {
             ("unix-mode = ''", "permissions are octal digits"),
             ("proxy-protocol = '10.0.0.1/8'", "1:18: proxy-protocol: 10.0.0.1/8 is no network"),
             ("proxy-protocol = 'unix'", "1:18: proxy-protocol: "),
+            ("lag-max = 'soon'", "1:11: lag-max: a time is a number of seconds above 0"),
+            ("lag-max = 0", "1:11: lag-max: a time is a number of seconds above 0"),
+            ("handler-timeout = true", "expected a number of seconds, or a string such as"),
             (
                 "trust-forwarded = '10.0.0.0/8'\ntrust-x-forwarded = 'unix'",
                 "2:1: trust-forwarded and trust-x-forwarded exclude",

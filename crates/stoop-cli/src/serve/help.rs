@@ -28,6 +28,10 @@ browser sends the password with each request. What comes to http://HOST:PORT is 
 
 Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed.
 
+Overload: a thread that comes to its requests more than --lag-max late (2 s) answers them 503 with Retry-After, which takes little \
+time, until it is in time again; the pages of --status are served all the same. A response that has not begun within \
+--handler-timeout (30 s), because a disk hangs or passwords take long, is 503; one that has begun may take as long as it likes.
+
 Behind a load balancer: one that passes bytes on tells of the client by the PROXY protocol, version 1 or 2: '--proxy-protocol 10.0.0.0/8,192.0.2.7' has every connection begin with its header, and closes those from other addresses; over a Unix socket it is expected too. One that reads requests writes Forwarded, or X-Forwarded-For and its like: '--trust-forwarded' or '--trust-x-forwarded' believes the one kind that it writes. The client is then who --access-log shows and whose passwords are counted, and what the proxy has over https is not redirected. The proxy has all clients at one address, so that an address may have any number of connections then, unless --connections-per-address says how many.
 
 Pages of other origins: with --cors they read all answers, their ETag, Content-Range and the like too, and \
@@ -56,7 +60,7 @@ Signals:
 once.
   SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
 What is wrong then changes nothing. Where it listens, --unix-mode, --proxy-protocol, whether it speaks TLS there, its threads and \
-the limit of an address stay.
+its limits stay.
   SIGUSR1: opens the file of --access-log-file anew, if there is one, and nothing else.
   SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
 and ends as on SIGTERM once that one serves: no connection is refused meanwhile. If it does not serve within 60 s, \

@@ -10,7 +10,7 @@ use super::app::{self, Kept};
 use super::args::{ServeArgs, Settings};
 use super::log::Log;
 use super::swap::Swap;
-use super::{config, manager, places};
+use super::{config, manager, places, status};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -79,6 +79,8 @@ impl Service {
         let nowhere = || CommandFailure::Usage("there is no place to listen".to_owned());
         let server = listening.ok_or_else(nowhere)?;
         let mut server = server.workers(self.started.workers()).limits(self.started.limits());
+        // What is asked for when there is too much to do.
+        server = server.never_shed(|head| matches!(head.path(), status::PAGE | status::METRICS));
         if self.started.log_format().is_some() {
             // Otherwise nothing is told, which costs each request less.
             let log = self.log.clone();
@@ -188,6 +190,8 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
     note(settings.workers() != started.workers(), "its workers");
     let per_address = settings.connections_per_address != started.connections_per_address;
     note(per_address, "--connections-per-address");
+    note(settings.lag_max != started.lag_max, "--lag-max");
+    note(settings.handler_timeout != started.handler_timeout, "--handler-timeout");
     note(settings.proxy_protocol != started.proxy_protocol, "--proxy-protocol");
     let logs_first = settings.log_format().is_some() && started.log_format().is_none();
     note(logs_first, "the lines of what is refused");
@@ -196,6 +200,8 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -208,6 +214,8 @@ mod tests {
             tls_self_signed: Some(true),
             workers: Some(3),
             connections_per_address: Some(4),
+            lag_max: Some(Duration::from_secs(5)),
+            handler_timeout: Some(Duration::MAX),
             proxy_protocol: vec!["10.0.0.0/8".parse().unwrap()],
             access_log_file: Some("log".into()),
             spa: Some(true),
@@ -219,6 +227,8 @@ mod tests {
             "whether it speaks TLS",
             "its workers",
             "--connections-per-address",
+            "--lag-max",
+            "--handler-timeout",
             "--proxy-protocol",
             "the lines of what is refused",
         ];

@@ -2,15 +2,26 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use crate::units;
 
 /// Permissions of a file, in octal digits.
 pub(super) fn permissions(text: &str) -> Result<u32, String> {
     let is_octal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
     mode.ok_or_else(|| "permissions are octal digits, from 000 to 777, such as 660".to_owned())
+}
+
+/// A time; `none` is [`Duration::MAX`].
+pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
+    match text.trim().eq_ignore_ascii_case("none") {
+        true => Ok(Duration::MAX),
+        false => units::duration(text).map_err(|allowed| format!("{allowed}, or is 'none'")),
+    }
 }
 
 /// In a file, one of what can be given several times needs no list.
@@ -57,4 +68,34 @@ pub(super) fn written_permissions<'de, D: Deserializer<'de>>(
     }
 
     value.deserialize_str(Given).map(Some)
+}
+
+/// In a file, a time limit is a number of seconds, or a string as on the command line.
+pub(super) fn written_limit<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<Duration>, D::Error> {
+    value.deserialize_any(Seconds(time_limit)).map(Some)
+}
+
+/// What a time may be in a file, and how its text is parsed.
+struct Seconds(fn(&str) -> Result<Duration, String>);
+
+impl Visitor<'_> for Seconds {
+    type Value = Duration;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of seconds, or a string such as \"500ms\"")
+    }
+
+    fn visit_i64<E: Error>(self, seconds: i64) -> Result<Duration, E> {
+        self.visit_str(&seconds.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, seconds: f64) -> Result<Duration, E> {
+        self.visit_str(&seconds.to_string())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Duration, E> {
+        (self.0)(text).map_err(E::custom)
+    }
 }

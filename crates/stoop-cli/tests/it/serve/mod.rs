@@ -7,6 +7,7 @@ mod documented;
 mod life;
 mod log;
 mod manager;
+mod overload;
 mod refusals;
 mod settings;
 mod signals;
