@@ -121,6 +121,17 @@ pub(super) struct Settings {
     #[serde(deserialize_with = "shown_to")]
     pub(super) status: Option<StatusFor>,
 
+    /// Answer /_stoop/ready, without a password, for load balancers: 200, and 503 once the server is about to end
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) ready: Option<bool>,
+
+    /// Go on for so long after SIGTERM before new connections are refused, while /_stoop/ready is answered 503 already: so
+    /// that load balancers send clients elsewhere. It has --ready with it [default: 0]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time_or_zero)]
+    #[serde(deserialize_with = "values::written_time_or_zero")]
+    pub(super) drain_notice: Option<Duration>,
+
     /// The number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(super) workers: Option<usize>,

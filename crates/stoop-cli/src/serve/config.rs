@@ -1,6 +1,7 @@
 //! The settings of `stoop serve`: those of a file, overridden by those of the command line.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::args::{LogFormat, ServeArgs, Settings, StatusFor};
 use super::{config_file, places};
@@ -65,6 +66,8 @@ impl Settings {
             access_log: self.access_log.or(below.access_log),
             access_log_file: self.access_log_file.or(below.access_log_file),
             status: self.status.or(below.status),
+            ready: self.ready.or(below.ready),
+            drain_notice: self.drain_notice.or(below.drain_notice),
             workers: self.workers.or(below.workers),
             connections_per_address: self.connections_per_address.or(below.connections_per_address),
             lag_max: self.lag_max.or(below.lag_max),
@@ -94,6 +97,16 @@ impl Settings {
         self.status.filter(|who| *who != StatusFor::None)
     }
 
+    /// How long the server goes on once it is to end, and says that it is not ready.
+    pub(super) fn drain_notice(&self) -> Duration {
+        self.drain_notice.unwrap_or_default()
+    }
+
+    /// Whether it says that it is ready, to those that ask.
+    pub(super) fn tells_ready(&self) -> bool {
+        self.ready.unwrap_or(!self.drain_notice().is_zero())
+    }
+
     /// The format of the access log, if there is one: common where it has a file alone.
     pub(super) fn log_format(&self) -> Option<LogFormat> {
         let default = self.access_log_file.as_ref().map(|_| LogFormat::Common);
@@ -114,8 +127,6 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::serve::args::{LogFormat, StatusFor};
 
@@ -131,7 +142,7 @@ mod tests {
              access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
              quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
              trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
-             handler-timeout = '5s'\n",
+             handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\n",
         );
         assert_eq!(settings.unix_mode, Some(0o660));
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
@@ -139,8 +150,9 @@ mod tests {
         assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
         assert_eq!(settings.access_log, Some(LogFormat::Json));
         assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
-        let Settings { spa, listing, cors, compress, quiet, .. } = settings;
-        assert_eq!([spa, listing, cors, compress, quiet], [Some(true); 5]);
+        let Settings { spa, listing, cors, compress, ready, quiet, .. } = settings;
+        assert_eq!([spa, listing, cors, compress, ready, quiet], [Some(true); 6]);
+        assert_eq!(settings.drain_notice(), Duration::from_millis(2_500));
         let limits = settings.limits();
         assert_eq!(limits.connections_per_address_max, 3);
         assert_eq!(limits.shedding.lag_max, Duration::from_secs(3));
@@ -181,6 +193,7 @@ mod tests {
             ("proxy-protocol = 'unix'", "1:18: proxy-protocol: "),
             ("lag-max = 'soon'", "1:11: lag-max: a time is a number of seconds above 0"),
             ("lag-max = 0", "1:11: lag-max: a time is a number of seconds above 0"),
+            ("drain-notice = -1", "1:16: drain-notice: a time is a number of seconds above 0"),
             ("handler-timeout = true", "expected a number of seconds, or a string such as"),
             (
                 "trust-forwarded = '10.0.0.0/8'\ntrust-x-forwarded = 'unix'",
@@ -243,6 +256,14 @@ mod tests {
         for off in ["status = false", "status = 'none'", ""] {
             assert_eq!(written(off).status_for(), None, "{off}");
         }
+    }
+
+    #[test]
+    fn a_notice_before_the_end_is_told_unless_that_is_switched_off() {
+        let tells = |text: &str| written(text).tells_ready();
+        assert!(tells("drain-notice = 5") && tells("ready = true"));
+        assert!(!tells("") && !tells("drain-notice = 0"));
+        assert!(!tells("drain-notice = '5s'\nready = false"));
     }
 
     #[test]

@@ -34,6 +34,10 @@ time, until it is in time again; the pages of --status are served all the same. 
 
 Behind a load balancer: one that passes bytes on tells of the client by the PROXY protocol, version 1 or 2: '--proxy-protocol 10.0.0.0/8,192.0.2.7' has every connection begin with its header, and closes those from other addresses; over a Unix socket it is expected too. One that reads requests writes Forwarded, or X-Forwarded-For and its like: '--trust-forwarded' or '--trust-x-forwarded' believes the one kind that it writes. The client is then who --access-log shows and whose passwords are counted, and what the proxy has over https is not redirected. The proxy has all clients at one address, so that an address may have any number of connections then, unless --connections-per-address says how many.
 
+Its health check may ask for /_stoop/ready: with --ready it is 200 without a password, and 503 once a signal has asked for the \
+end. A balancer needs some seconds to notice: '--drain-notice 10' (which has --ready with it) goes on for so long, for new connections too, before it \
+refuses them.
+
 Pages of other origins: with --cors they read all answers, their ETag, Content-Range and the like too, and \
 may ask for ranges and with conditions. With --auth they may send Authorization; a browser adds no password that it \
 knows, so that a page needs one of its own.
@@ -56,7 +60,7 @@ Relative paths in it begin at its own directory, those of unix:PATH too. Options
 --listing=false and its like, --status=none and '--access-log none' undo what it switches on.
 
 Signals:
-  SIGTERM, SIGINT: no new connections; requests that run have 30 s to end. A second one ends at \
+  SIGTERM, SIGINT: no new connections, behind the time of --drain-notice; requests that run have 30 s to end. A second one ends at \
 once.
   SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
 What is wrong then changes nothing. Where it listens, --unix-mode, --proxy-protocol, whether it speaks TLS there, its threads and \

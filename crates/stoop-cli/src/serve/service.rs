@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sd_notify::NotifyState;
 use stoop::{Binding, Server, ServerHandle};
@@ -10,7 +12,7 @@ use super::app::{self, Kept};
 use super::args::{ServeArgs, Settings};
 use super::log::Log;
 use super::swap::Swap;
-use super::{config, manager, places, status};
+use super::{config, manager, places, ready, status};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -24,6 +26,8 @@ pub(super) struct Service {
     kept: Kept,
     #[cfg(feature = "tls")]
     tls: Option<stoop::ServerTls>,
+    /// How long it goes on once it is to end.
+    notice: Mutex<Duration>,
     is_ending: AtomicBool,
 }
 
@@ -46,6 +50,7 @@ impl Service {
             kept,
             #[cfg(feature = "tls")]
             tls: super::certificate::tls(&started)?,
+            notice: Mutex::new(started.drain_notice()),
             is_ending: AtomicBool::new(false),
             args,
             started,
@@ -80,7 +85,8 @@ impl Service {
         let server = listening.ok_or_else(nowhere)?;
         let mut server = server.workers(self.started.workers()).limits(self.started.limits());
         // What is asked for when there is too much to do.
-        server = server.never_shed(|head| matches!(head.path(), status::PAGE | status::METRICS));
+        server = server
+            .never_shed(|head| matches!(head.path(), status::PAGE | status::METRICS | ready::PATH));
         if self.started.log_format().is_some() {
             // Otherwise nothing is told, which costs each request less.
             let log = self.log.clone();
@@ -105,6 +111,15 @@ impl Service {
         if !self.started.is_quiet() {
             stderr::message(text);
         }
+    }
+
+    /// How long it goes on once it is to end, and says that it is not ready.
+    pub(super) fn notice(&self) -> Duration {
+        *self.locked_notice()
+    }
+
+    fn locked_notice(&self) -> MutexGuard<'_, Duration> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing is read again from now on.
@@ -157,6 +172,7 @@ impl Service {
         }
         self.swap.replace(app);
         self.log.put(log);
+        *self.locked_notice() = settings.drain_notice();
         let later = changes_later(started, &settings);
         Ok(if later.is_empty() {
             String::new()
@@ -200,8 +216,6 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -24,6 +24,14 @@ pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time, which may be none at all.
+pub(super) fn time_or_zero(text: &str) -> Result<Duration, String> {
+    match text.trim() {
+        "0" => Ok(Duration::ZERO),
+        text => units::duration(text).map_err(|allowed| format!("{allowed}, or is 0")),
+    }
+}
+
 /// In a file, one of what can be given several times needs no list.
 pub(super) fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
@@ -75,6 +83,13 @@ pub(super) fn written_limit<'de, D: Deserializer<'de>>(
     value: D,
 ) -> Result<Option<Duration>, D::Error> {
     value.deserialize_any(Seconds(time_limit)).map(Some)
+}
+
+/// In a file, a time that may be none at all is a number of seconds, or a string.
+pub(super) fn written_time_or_zero<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<Duration>, D::Error> {
+    value.deserialize_any(Seconds(time_or_zero)).map(Some)
 }
 
 /// What a time may be in a file, and how its text is parsed.

@@ -8,6 +8,7 @@ mod life;
 mod log;
 mod manager;
 mod overload;
+mod readiness;
 mod refusals;
 mod settings;
 mod signals;
