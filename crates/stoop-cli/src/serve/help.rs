@@ -26,7 +26,7 @@ Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' take
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
 browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
 
-Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed.
+Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, over TLS too, and closed.
 
 Overload: a thread that comes to its requests more than --lag-max late (2 s) answers them 503 with Retry-After, which takes little \
 time, until it is in time again; the pages of --status are served all the same. A response that has not begun within \
