@@ -8,6 +8,8 @@ mod life;
 mod log;
 mod manager;
 mod overload;
+mod peers;
+mod proxies;
 mod readiness;
 mod refusals;
 mod settings;

@@ -2,6 +2,7 @@
 
 use std::net::TcpStream;
 
+use super::peers::{are_missing, free_ports, haproxy};
 use super::{Folder, Served, exchange};
 use crate::stoop::{run, stoop, wait_for};
 
@@ -74,6 +75,48 @@ fn after_the_notice_it_drains() {
     assert!(head.starts_with("HTTP/1.1 200") && content.len() == 40 << 20);
     wait_for("a refusal", || TcpStream::connect(&authority).is_err());
     assert_eq!(served.ended(), Some(0));
+}
+
+/// HAProxy asks for the path ten times a second. It asks nothing else of a server that is not ready, and no request fails
+/// although it tries none a second time.
+#[test]
+fn haproxy_leaves_a_server_alone_that_has_given_notice() {
+    if are_missing("readiness::haproxy", &["haproxy"]) {
+        return;
+    }
+    let folders = ["one", "two"].map(|content| Folder::new(&[("f", content)]));
+    let [mut ending, staying] =
+        folders.each_ref().map(|folder| Served::start(folder, "--drain-notice 10"));
+    let [port] = free_ports();
+    let section = format!(
+        "listen both\n  mode http\n  bind 127.0.0.1:{port}\n  balance roundrobin\n  retries 0\n  \
+         option httpchk GET {PATH}\n  default-server check inter 100ms fall 1 rise 1\n  \
+         server one {}\n  server two {}\n",
+        ending.authority, staying.authority
+    );
+    let _haproxy = haproxy(&folders[1], &section, &[port]);
+    let authority = format!("127.0.0.1:{port}");
+    let ask = || {
+        let (head, content) = exchange(&authority, "GET /f HTTP/1.1\r\nhost: a\r\n");
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        content
+    };
+    for content in ["one", "two"] {
+        wait_for("an answer of each", || ask() == content);
+    }
+    ending.signal("TERM");
+    let mut in_turn = 0;
+    wait_for("the balancer to leave one alone", || {
+        in_turn = if ask() == "two" { in_turn + 1 } else { 0 };
+        in_turn == 10
+    });
+    assert!(ending.child.try_wait().unwrap().is_none(), "it left the balance within its notice");
+    while ending.child.try_wait().unwrap().is_none() {
+        assert_eq!(ask(), "two");
+    }
+    for _ in 0..10 {
+        assert_eq!(ask(), "two");
+    }
 }
 
 /// Its successor has the sockets, and all who ask are its clients.
