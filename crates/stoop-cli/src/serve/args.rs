@@ -65,8 +65,10 @@ pub(super) struct Settings {
     #[serde(deserialize_with = "values::written_permissions")]
     pub(super) unix_mode: Option<u32>,
 
-    /// Speak TLS with this certificate chain and its key, as PEM
+    /// Speak TLS with this certificate chain and its key, as PEM. Given several times, a client is shown the one for the
+    /// name that it asks for, or else the first
     #[arg(long, value_names = ["CERT", "KEY"], num_args = 2, conflicts_with = "tls_self_signed")]
+    #[serde(deserialize_with = "values::certificates")]
     pub(super) tls: Vec<PathBuf>,
 
     /// Speak TLS with a certificate that is made now, for this machine's names and addresses: browsers warn of it

@@ -178,7 +178,12 @@ mod tests {
             ("listn = ['1']", "1:1: unknown name \"listn\": did you mean \"listen\"?"),
             ("workers = 0", "workers must be"),
             ("workers = 'many'", "invalid type"),
-            ("tls = ['cert.pem']", "tls has a certificate and its key"),
+            (
+                "tls = ['cert.pem']",
+                "1:7: tls: expected [\"CERT\", \"KEY\"], or a list of such pairs",
+            ),
+            ("tls = ['a', 'b', 'c', 'd']", "1:7: tls: expected [\"CERT\", \"KEY\"], or a list"),
+            ("tls = [['a', 'b'], ['c']]", "1:7: tls: expected [\"CERT\", \"KEY\"], or a list"),
             ("tls = ['a', 'b']\ntls-self-signed = true", "2:1: tls and tls-self-signed exclude"),
             ("spa = ", "1:7: "),
             ("listen = 8080", "expected a string, or a list of strings"),
@@ -205,6 +210,15 @@ mod tests {
             assert!(message.starts_with("serve.toml:"), "{message}");
             assert!(message.contains(expected), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn several_certificates_are_a_list_of_pairs() {
+        let settings = written("tls = [['a.pem', 'a.key'], ['/b.pem', 'b.key']]");
+        let base = "/etc/site";
+        let expected = ["a.pem", "a.key", "/b.pem", "b.key"].map(|name| Path::new(base).join(name));
+        assert_eq!(settings.tls, expected);
+        assert!(!written("tls = []").wants_tls());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Values of options: how they are parsed, as typed and as written in a file.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -55,6 +56,20 @@ where
     let given = one_or_several(value)?;
     let all = given.iter().flat_map(|one| one.split(','));
     all.map(|one| one.trim().parse().map_err(D::Error::custom)).collect()
+}
+
+/// In a file, a certificate and its key are a list, and several of them a list of such lists.
+pub(super) fn certificates<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<PathBuf>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected [\"CERT\", \"KEY\"], or a list of such pairs")]
+    enum Given {
+        One([PathBuf; 2]),
+        Several(Vec<[PathBuf; 2]>),
+    }
+    Ok(match Given::deserialize(value)? {
+        Given::One(one) => one.into(),
+        Given::Several(several) => several.into_iter().flatten().collect(),
+    })
 }
 
 /// In a file, permissions are a string: a number would be one to the base of ten.

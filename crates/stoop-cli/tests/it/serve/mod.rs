@@ -2,6 +2,8 @@
 
 mod answers;
 mod balancer;
+#[cfg(feature = "tls")]
+mod certificates;
 mod clients;
 mod documented;
 mod life;
