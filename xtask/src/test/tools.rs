@@ -144,6 +144,8 @@ const PEERS: &[(&str, &str)] = &[
     ("nghttpd", "nghttp2-server"),
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
+    ("fish", "fish"),
+    ("zsh", "zsh"),
     ("tinyproxy", "tinyproxy-bin"),
     ("squid", "squid"),
     ("microsocks", "microsocks"),
