@@ -6,6 +6,7 @@ mod balancer;
 mod certificates;
 mod clients;
 mod documented;
+mod drains;
 mod life;
 mod log;
 mod manager;
