@@ -106,7 +106,18 @@ fn exit_with(error: &clap::Error) -> ! {
 fn completions(shell: Shell) -> Result<(), CommandFailure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "stoop", &mut script);
+    if shell == Shell::Fish {
+        script = quoted_for_fish(script);
+    }
     streams::print(&script)
+}
+
+/// The script with curl's option `-#` in quotes: there fish would begin a comment.
+fn quoted_for_fish(script: Vec<u8>) -> Vec<u8> {
+    match String::from_utf8(script) {
+        Ok(text) => text.replace(" -s # ", " -s '#' ").into_bytes(),
+        Err(error) => error.into_bytes(),
+    }
 }
 
 #[cfg(test)]

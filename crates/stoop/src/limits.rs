@@ -50,8 +50,9 @@ pub struct ServerLimits {
     /// Connections of one address at a time, over all threads; of IPv6, of one network of 64 bits. No limit
     /// ([`usize::MAX`]): behind one address of a carrier, an office or a proxy there are thousands of clients, so that a
     /// number which suits all servers does not exist. One that faces browsers directly takes a few hundred: a browser has
-    /// six connections to a host. Beyond it: 429 with `Retry-After: 1`, then closed; at most 64 connections of a
-    /// thread are told so at a time, and further ones, and those of TLS, are closed without a word. Unix sockets have no
+    /// six connections to a host. Beyond it: 429 with `Retry-After: 1`, over TLS as well, then closed. At most 64
+    /// connections of a thread are told so at a time, and of TLS, where it takes a handshake, 64 in a second; further ones
+    /// are closed without a word. Unix sockets have no
     /// addresses and no such limit. Behind a [`ProxyProtocol`](crate::ProxyProtocol) the address is the client's that
     /// the header names, and not the proxy's; where it names none, there is no such limit.
     pub connections_per_address_max: usize,

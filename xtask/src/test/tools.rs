@@ -1,5 +1,7 @@
 //! Programs that some steps need beside cargo, and how they are installed.
 
+use std::path::Path;
+
 use super::step::{Context, StepOutcome};
 use crate::command::Command;
 
@@ -131,15 +133,19 @@ const PARQUET_READERS: Tool = Tool {
 const TOOLS: &[Tool] = &[RUSTFMT, CLIPPY, NIGHTLY_TOOLCHAIN, CARGO_FUZZ, CARGO_DENY, AUTOBAHN];
 
 /// Programs that the tests talk to or that download what they read, and their Debian packages. A
-/// test that does not find its program reports that it skipped.
+/// test that does not find its program reports that it skipped. What is no program has its whole path.
 const PEERS: &[(&str, &str)] = &[
     ("nginx", "nginx"),
+    ("/usr/lib/nginx/modules/ngx_stream_module.so", "libnginx-mod-stream"),
+    ("haproxy", "haproxy"),
     ("curl", "curl"),
     (OPENSSL, "openssl"),
     ("h2load", "nghttp2-client"),
     ("nghttpd", "nghttp2-server"),
     ("ab", "apache2-utils"),
     ("wrk", "wrk"),
+    ("fish", "fish"),
+    ("zsh", "zsh"),
     ("tinyproxy", "tinyproxy-bin"),
     ("squid", "squid"),
     ("microsocks", "microsocks"),
@@ -227,8 +233,12 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
     }
 }
 
-/// Whether a shell finds it. Servers are in /usr/sbin, which is not on every user's path.
+/// Whether a shell finds it, or a file with its whole path is there. Servers are in /usr/sbin, which is not on every
+/// user's path.
 pub(crate) fn is_on_path(program: &str) -> bool {
+    if program.starts_with('/') {
+        return Path::new(program).exists();
+    }
     let look = format!("PATH=\"$PATH:/usr/sbin\"; command -v {program}");
     Command::new("sh").args(["-c", &look]).succeeds()
 }
@@ -263,5 +273,6 @@ mod tests {
     fn programs_are_found_as_a_shell_finds_them() {
         assert!(is_on_path("sh"));
         assert!(!is_on_path("no-such-program-at-all"));
+        assert!(is_on_path("/etc/passwd") && !is_on_path("/etc/no-such-file-at-all"));
     }
 }

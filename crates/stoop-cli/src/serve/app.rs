@@ -5,6 +5,7 @@ use std::time::Duration;
 use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight};
 
 use super::args::Settings;
+use super::ready::Ready;
 use super::redirect::{SecurePort, ToHttps};
 use super::status::{self, Status};
 use super::users::Users;
@@ -72,6 +73,10 @@ pub(super) fn app(
     }
     if let Some(log) = log {
         router = router.layer(log);
+    }
+    if settings.tells_ready() {
+        // A balancer has no password, and may ask over HTTP without TLS.
+        router = router.layer(Ready::new()?);
     }
     let auth = kept.users.auth(&settings.auth)?;
     if let (Some(_), Some(port)) = (&auth, &kept.secure_port) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use serde::de::{Error, IntoDeserializer, Visitor};
@@ -11,6 +11,7 @@ use stoop::Network;
 
 use super::help::AFTER_OPTIONS;
 use super::proxies::TrustedProxy;
+use super::values;
 use crate::units;
 
 /// Serve the files of a directory over HTTP/1.1 and HTTP/2
@@ -55,17 +56,19 @@ pub(super) struct Settings {
 
     /// Where to listen: PORT, HOST:PORT or unix:PATH; can be given several times [default: 127.0.0.1:8080]
     #[arg(short, long, value_name = "ADDR")]
-    #[serde(deserialize_with = "one_or_several")]
+    #[serde(deserialize_with = "values::one_or_several")]
     pub(super) listen: Vec<String>,
 
     /// Give the files of Unix sockets these permissions, in octal: who may connect, as 660 for the owner and the group
     /// [default: what the umask leaves, or what a socket has that is handed over]
-    #[arg(long, value_name = "MODE", value_parser = permissions)]
-    #[serde(deserialize_with = "written_permissions")]
+    #[arg(long, value_name = "MODE", value_parser = values::permissions)]
+    #[serde(deserialize_with = "values::written_permissions")]
     pub(super) unix_mode: Option<u32>,
 
-    /// Speak TLS with this certificate chain and its key, as PEM
+    /// Speak TLS with this certificate chain and its key, as PEM. Given several times, a client is shown the one for the
+    /// name that it asks for, or else the first
     #[arg(long, value_names = ["CERT", "KEY"], num_args = 2, conflicts_with = "tls_self_signed")]
+    #[serde(deserialize_with = "values::certificates")]
     pub(super) tls: Vec<PathBuf>,
 
     /// Speak TLS with a certificate that is made now, for this machine's names and addresses: browsers warn of it
@@ -97,7 +100,7 @@ pub(super) struct Settings {
     /// Let in only users with a password: its hash by bcrypt, as of --auth-new or 'htpasswd -nB USER'; can be given
     /// several times
     #[arg(long, value_name = "USER:HASH")]
-    #[serde(deserialize_with = "one_or_several")]
+    #[serde(deserialize_with = "values::one_or_several")]
     pub(super) auth: Vec<String>,
 
     /// Write a line for each request to standard output, in this format
@@ -120,6 +123,17 @@ pub(super) struct Settings {
     #[serde(deserialize_with = "shown_to")]
     pub(super) status: Option<StatusFor>,
 
+    /// Answer /_stoop/ready, without a password, for load balancers: 200, and 503 once the server is about to end
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) ready: Option<bool>,
+
+    /// Go on for so long after SIGTERM before new connections are refused, while /_stoop/ready is answered 503 already: so
+    /// that load balancers send clients elsewhere. It has --ready with it [default: 0]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time_or_zero)]
+    #[serde(deserialize_with = "values::written_time_or_zero")]
+    pub(super) drain_notice: Option<Duration>,
+
     /// The number of threads [default: one for each core]
     #[arg(long, value_name = "N", value_parser = workers)]
     pub(super) workers: Option<usize>,
@@ -129,21 +143,33 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", value_parser = connections)]
     pub(super) connections_per_address: Option<usize>,
 
+    /// Answer 503 while a thread comes to its requests later than this: it has more to do than it can. 'none' for no limit
+    /// [default: 2]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time_limit)]
+    #[serde(deserialize_with = "values::written_limit")]
+    pub(super) lag_max: Option<Duration>,
+
+    /// Answer 503 in place of a response that has not begun within this, as on a disk that hangs; downloads may take longer.
+    /// 'none' for no limit [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = values::time_limit)]
+    #[serde(deserialize_with = "values::written_limit")]
+    pub(super) handler_timeout: Option<Duration>,
+
     /// Read a header of the PROXY protocol ahead of each connection, from load balancers in these networks, and close what
     /// comes from others
     #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
-    #[serde(deserialize_with = "separated")]
+    #[serde(deserialize_with = "values::separated")]
     pub(super) proxy_protocol: Vec<Network>,
 
     /// Believe what proxies in these networks say of the client by Forwarded; 'unix' is what comes over Unix sockets
     #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
     #[arg(conflicts_with = "trust_x_forwarded")]
-    #[serde(deserialize_with = "separated")]
+    #[serde(deserialize_with = "values::separated")]
     pub(super) trust_forwarded: Vec<TrustedProxy>,
 
     /// The same by X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host
     #[arg(long, value_name = "FROM_CIDR,...", value_delimiter = ',')]
-    #[serde(deserialize_with = "separated")]
+    #[serde(deserialize_with = "values::separated")]
     pub(super) trust_x_forwarded: Vec<TrustedProxy>,
 
     /// Print nothing but failures, and the access log where it is asked for
@@ -186,13 +212,6 @@ fn connections(text: &str) -> Result<usize, String> {
     units::count(text, 0..=u64::from(u32::MAX)).map(|count| count as usize)
 }
 
-/// Permissions of a file, in octal digits.
-fn permissions(text: &str) -> Result<u32, String> {
-    let is_octal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let mode = u32::from_str_radix(text, 8).ok().filter(|mode| is_octal && *mode <= 0o777);
-    mode.ok_or_else(|| "permissions are octal digits, from 000 to 777, such as 660".to_owned())
-}
-
 /// Tells what the option is called here.
 fn other_name(port: &str) -> Result<String, String> {
     Err(format!("write '-l {port}', or '-l 0.0.0.0:{port}' for all machines of the network"))
@@ -208,50 +227,6 @@ fn second_word(word: &str) -> Result<String, String> {
             "one directory is served; a name with a space in it goes between quotes".to_owned()
         }
     })
-}
-
-/// In a file, one of what can be given several times needs no list.
-fn one_or_several<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected a string, or a list of strings")]
-    enum Given {
-        One(String),
-        Several(Vec<String>),
-    }
-    Ok(match Given::deserialize(value)? {
-        Given::One(one) => vec![one],
-        Given::Several(several) => several,
-    })
-}
-
-/// In a file, a list is written as one, or as on the command line.
-fn separated<'de, T, D>(value: D) -> Result<Vec<T>, D::Error>
-where
-    T: FromStr<Err: fmt::Display>,
-    D: Deserializer<'de>,
-{
-    let given = one_or_several(value)?;
-    let all = given.iter().flat_map(|one| one.split(','));
-    all.map(|one| one.trim().parse().map_err(D::Error::custom)).collect()
-}
-
-/// In a file, permissions are a string: a number would be one to the base of ten.
-fn written_permissions<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
-    struct Given;
-
-    impl Visitor<'_> for Given {
-        type Value = u32;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a string of octal digits, such as \"660\"")
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<u32, E> {
-            permissions(text).map_err(E::custom)
-        }
-    }
-
-    value.deserialize_str(Given).map(Some)
 }
 
 /// In a file, `true` is what the option is without a value, and `false` none.

@@ -1,6 +1,7 @@
 //! The server's certificate: read from files, or made for this machine.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use stoop::ServerTls;
 use stoop::tls::{ServerTlsBuilder, TlsConfigError};
@@ -37,14 +38,19 @@ pub(super) fn read_again(
 }
 
 fn builder(settings: &Settings) -> Result<Option<ServerTlsBuilder>, CommandFailure> {
-    Ok(match &*settings.tls {
-        [chain, key] => Some(ServerTls::builder().certificate_files(chain, key)),
-        _ if settings.tls_self_signed == Some(true) => {
-            let (chain, key) = self_signed::certificate(&names())?;
-            Some(ServerTls::builder().certificate_pem(chain, key))
-        }
-        _ => None,
-    })
+    if let [chain, key, further @ ..] = &*settings.tls {
+        let first = ServerTls::builder().certificate_files(chain, key);
+        let with_further = |builder: ServerTlsBuilder, pair: &[PathBuf]| match pair {
+            [chain, key] => builder.further_certificate_files(chain, key),
+            _ => builder,
+        };
+        return Ok(Some(further.chunks(2).fold(first, with_further)));
+    }
+    if settings.tls_self_signed != Some(true) {
+        return Ok(None);
+    }
+    let (chain, key) = self_signed::certificate(&names())?;
+    Ok(Some(ServerTls::builder().certificate_pem(chain, key)))
 }
 
 fn failure(error: TlsConfigError) -> CommandFailure {

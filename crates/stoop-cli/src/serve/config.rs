@@ -1,15 +1,11 @@
 //! The settings of `stoop serve`: those of a file, overridden by those of the command line.
 
 use std::path::{Path, PathBuf};
-
-use stoop::ServerLimits;
+use std::time::Duration;
 
 use super::args::{LogFormat, ServeArgs, Settings, StatusFor};
 use super::{config_file, places};
 use crate::failure::CommandFailure;
-
-/// Connections that one address may have where there is room for few: some browsers, of six each.
-const PER_ADDRESS_MIN: usize = 64;
 
 /// The settings that hold: of the command line, and of the file that it names.
 ///
@@ -70,8 +66,12 @@ impl Settings {
             access_log: self.access_log.or(below.access_log),
             access_log_file: self.access_log_file.or(below.access_log_file),
             status: self.status.or(below.status),
+            ready: self.ready.or(below.ready),
+            drain_notice: self.drain_notice.or(below.drain_notice),
             workers: self.workers.or(below.workers),
             connections_per_address: self.connections_per_address.or(below.connections_per_address),
+            lag_max: self.lag_max.or(below.lag_max),
+            handler_timeout: self.handler_timeout.or(below.handler_timeout),
             proxy_protocol: list(self.proxy_protocol, below.proxy_protocol),
             trust_forwarded: if trusts { self.trust_forwarded } else { below.trust_forwarded },
             trust_x_forwarded: match trusts {
@@ -97,6 +97,16 @@ impl Settings {
         self.status.filter(|who| *who != StatusFor::None)
     }
 
+    /// How long the server goes on once it is to end, and says that it is not ready.
+    pub(super) fn drain_notice(&self) -> Duration {
+        self.drain_notice.unwrap_or_default()
+    }
+
+    /// Whether it says that it is ready, to those that ask.
+    pub(super) fn tells_ready(&self) -> bool {
+        self.ready.unwrap_or(!self.drain_notice().is_zero())
+    }
+
     /// The format of the access log, if there is one: common where it has a file alone.
     pub(super) fn log_format(&self) -> Option<LogFormat> {
         let default = self.access_log_file.as_ref().map(|_| LogFormat::Common);
@@ -107,19 +117,6 @@ impl Settings {
     pub(super) fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.workers.unwrap_or_else(cores)
-    }
-
-    /// The limits of the server: the default ones, and that of each address. A network of IPv6 counts as one.
-    pub(super) fn limits(&self) -> ServerLimits {
-        let mut limits = ServerLimits::default();
-        limits.connections_per_address_max = match self.connections_per_address {
-            Some(0) => usize::MAX,
-            Some(connections) => connections,
-            // All clients come from their addresses.
-            None if self.trusts_proxies() => usize::MAX,
-            None => (limits.connections_max / 4).max(PER_ADDRESS_MIN),
-        };
-        limits
     }
 
     /// The directory that is served.
@@ -144,7 +141,8 @@ mod tests {
              listing = true\ncors = true\ncompress = true\nauth = ['a:b']\naccess-log = 'json'\n\
              access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
              quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
-             trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\n",
+             trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
+             handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\n",
         );
         assert_eq!(settings.unix_mode, Some(0o660));
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
@@ -152,9 +150,13 @@ mod tests {
         assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
         assert_eq!(settings.access_log, Some(LogFormat::Json));
         assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
-        let Settings { spa, listing, cors, compress, quiet, .. } = settings;
-        assert_eq!([spa, listing, cors, compress, quiet], [Some(true); 5]);
-        assert_eq!(settings.limits().connections_per_address_max, 3);
+        let Settings { spa, listing, cors, compress, ready, quiet, .. } = settings;
+        assert_eq!([spa, listing, cors, compress, ready, quiet], [Some(true); 6]);
+        assert_eq!(settings.drain_notice(), Duration::from_millis(2_500));
+        let limits = settings.limits();
+        assert_eq!(limits.connections_per_address_max, 3);
+        assert_eq!(limits.shedding.lag_max, Duration::from_secs(3));
+        assert_eq!(limits.time.handler, Duration::from_secs(5));
         assert_eq!(settings.proxy_protocol, ["10.0.0.0/8".parse().unwrap()]);
         let trusted = ["192.0.2.0/24", "unix", "2001:db8::/32"].map(|text| text.parse().unwrap());
         assert_eq!(
@@ -162,20 +164,6 @@ mod tests {
             (trusted.to_vec(), vec![])
         );
         assert!(settings.auth == ["a:b"] && settings.listen == ["1"]);
-    }
-
-    #[test]
-    fn one_address_has_a_quarter_of_the_connections_unless_it_is_said() {
-        let of = |text: &str| written(text).limits();
-        let default = of("");
-        let all = default.connections_max;
-        assert_eq!(default.connections_per_address_max, (all / 4).max(64));
-        assert_eq!(of("connections-per-address = 0").connections_per_address_max, usize::MAX);
-        assert_eq!(of("connections-per-address = 1").connections_per_address_max, 1);
-        let behind = "trust-x-forwarded = '10.0.0.0/8'\n";
-        assert_eq!(of(behind).connections_per_address_max, usize::MAX);
-        let both = format!("{behind}connections-per-address = 1");
-        assert_eq!(of(&both).connections_per_address_max, 1);
     }
 
     #[test]
@@ -190,7 +178,12 @@ mod tests {
             ("listn = ['1']", "1:1: unknown name \"listn\": did you mean \"listen\"?"),
             ("workers = 0", "workers must be"),
             ("workers = 'many'", "invalid type"),
-            ("tls = ['cert.pem']", "tls has a certificate and its key"),
+            (
+                "tls = ['cert.pem']",
+                "1:7: tls: expected [\"CERT\", \"KEY\"], or a list of such pairs",
+            ),
+            ("tls = ['a', 'b', 'c', 'd']", "1:7: tls: expected [\"CERT\", \"KEY\"], or a list"),
+            ("tls = [['a', 'b'], ['c']]", "1:7: tls: expected [\"CERT\", \"KEY\"], or a list"),
             ("tls = ['a', 'b']\ntls-self-signed = true", "2:1: tls and tls-self-signed exclude"),
             ("spa = ", "1:7: "),
             ("listen = 8080", "expected a string, or a list of strings"),
@@ -203,6 +196,10 @@ mod tests {
             ("unix-mode = ''", "permissions are octal digits"),
             ("proxy-protocol = '10.0.0.1/8'", "1:18: proxy-protocol: 10.0.0.1/8 is no network"),
             ("proxy-protocol = 'unix'", "1:18: proxy-protocol: "),
+            ("lag-max = 'soon'", "1:11: lag-max: a time is a number of seconds above 0"),
+            ("lag-max = 0", "1:11: lag-max: a time is a number of seconds above 0"),
+            ("drain-notice = -1", "1:16: drain-notice: a time is a number of seconds above 0"),
+            ("handler-timeout = true", "expected a number of seconds, or a string such as"),
             (
                 "trust-forwarded = '10.0.0.0/8'\ntrust-x-forwarded = 'unix'",
                 "2:1: trust-forwarded and trust-x-forwarded exclude",
@@ -213,6 +210,15 @@ mod tests {
             assert!(message.starts_with("serve.toml:"), "{message}");
             assert!(message.contains(expected), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn several_certificates_are_a_list_of_pairs() {
+        let settings = written("tls = [['a.pem', 'a.key'], ['/b.pem', 'b.key']]");
+        let base = "/etc/site";
+        let expected = ["a.pem", "a.key", "/b.pem", "b.key"].map(|name| Path::new(base).join(name));
+        assert_eq!(settings.tls, expected);
+        assert!(!written("tls = []").wants_tls());
     }
 
     #[test]
@@ -264,6 +270,14 @@ mod tests {
         for off in ["status = false", "status = 'none'", ""] {
             assert_eq!(written(off).status_for(), None, "{off}");
         }
+    }
+
+    #[test]
+    fn a_notice_before_the_end_is_told_unless_that_is_switched_off() {
+        let tells = |text: &str| written(text).tells_ready();
+        assert!(tells("drain-notice = 5") && tells("ready = true"));
+        assert!(!tells("") && !tells("drain-notice = 0"));
+        assert!(!tells("drain-notice = '5s'\nready = false"));
     }
 
     #[test]

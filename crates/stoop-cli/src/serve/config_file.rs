@@ -75,16 +75,9 @@ fn check(name: &'static str, value: &Spanned<DeValue<'_>>) -> Option<Mistake> {
             return Some(mistake);
         }
     };
-    let what = match settings {
-        Settings { ref tls, .. } if !matches!(tls.len(), 0 | 2) => {
-            "tls has a certificate and its key: [\"CERT\", \"KEY\"]"
-        }
-        Settings { workers: Some(workers), .. } if !(1..=1024).contains(&workers) => {
-            "workers must be a whole number from 1 to 1024"
-        }
-        _ => return None,
-    };
-    Some(Mistake { at: value.span().start, what: what.to_owned() })
+    let is_well = settings.workers.is_none_or(|workers| (1..=1024).contains(&workers));
+    let what = || "workers must be a whole number from 1 to 1024".to_owned();
+    (!is_well).then(|| Mistake { at: value.span().start, what: what() })
 }
 
 /// What is wrong of several names together: told at the later one.
@@ -198,7 +191,7 @@ mod tests {
         let expected = "\
 serve.toml:2:1: unknown name \"listn\": did you mean \"listen\"?
 serve.toml:4:11: workers: invalid type: string \"many\", expected a whole number
-serve.toml:5:9: tls has a certificate and its key: [\"CERT\", \"KEY\"]
+serve.toml:5:9: tls: expected [\"CERT\", \"KEY\"], or a list of such pairs
 serve.toml:6:12: compress: invalid type: integer `1`, expected a boolean
 serve.toml:7:1: unknown name \"tls_self_signed\": did you mean \"tls-self-signed\"?
 serve.toml:8:27: connections-per-address: invalid value: integer `-1`, expected a whole number

@@ -12,7 +12,7 @@ Examples:
   stoop serve --config serve.toml --check
 
 Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
-over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate, TLS \
+over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate (or several, of which a client is shown the one for the name that it asks for), TLS \
 is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Who may connect to a Unix socket, the permissions of \
 its file decide: --unix-mode sets them; without it they are what the umask leaves, and at a hand-over they stay. Sockets of systemd (LISTEN_FDS) are served too, and \
 take the place of the default; --unix-mode does nothing to them.
@@ -26,9 +26,17 @@ Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' take
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
 browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
 
-Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, or closed.
+Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, over TLS too, and closed.
+
+Overload: a thread that comes to its requests more than --lag-max late (2 s) answers them 503 with Retry-After, which takes little \
+time, until it is in time again; the pages of --status are served all the same. A response that has not begun within \
+--handler-timeout (30 s), because a disk hangs or passwords take long, is 503; one that has begun may take as long as it likes.
 
 Behind a load balancer: one that passes bytes on tells of the client by the PROXY protocol, version 1 or 2: '--proxy-protocol 10.0.0.0/8,192.0.2.7' has every connection begin with its header, and closes those from other addresses; over a Unix socket it is expected too. One that reads requests writes Forwarded, or X-Forwarded-For and its like: '--trust-forwarded' or '--trust-x-forwarded' believes the one kind that it writes. The client is then who --access-log shows and whose passwords are counted, and what the proxy has over https is not redirected. The proxy has all clients at one address, so that an address may have any number of connections then, unless --connections-per-address says how many.
+
+Its health check may ask for /_stoop/ready: with --ready it is 200 without a password, and 503 once a signal has asked for the \
+end. A balancer needs some seconds to notice: '--drain-notice 10' (which has --ready with it) goes on for so long, for new connections too, before it \
+refuses them.
 
 Pages of other origins: with --cors they read all answers, their ETag, Content-Range and the like too, and \
 may ask for ranges and with conditions. With --auth they may send Authorization; a browser adds no password that it \
@@ -52,11 +60,11 @@ Relative paths in it begin at its own directory, those of unix:PATH too. Options
 --listing=false and its like, --status=none and '--access-log none' undo what it switches on.
 
 Signals:
-  SIGTERM, SIGINT: no new connections; requests that run have 30 s to end. A second one ends at \
+  SIGTERM, SIGINT: no new connections, behind the time of --drain-notice; requests that run have 30 s to end. A second one ends at \
 once.
   SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
 What is wrong then changes nothing. Where it listens, --unix-mode, --proxy-protocol, whether it speaks TLS there, its threads and \
-the limit of an address stay.
+its limits stay.
   SIGUSR1: opens the file of --access-log-file anew, if there is one, and nothing else.
   SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
 and ends as on SIGTERM once that one serves: no connection is refused meanwhile. If it does not serve within 60 s, \

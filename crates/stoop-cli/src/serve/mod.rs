@@ -1,8 +1,9 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
-//! [`args`] are the options as typed, [`help`] what is said of them, [`config`] those of a file. [`mod@run`] is the life of the
+//! [`args`] are the options as typed, [`help`] what is said of them, [`config`] those of a file, [`values`]
+//! how their values are read, [`limits`] what follows for the server. [`mod@run`] is the life of the
 //! server, [`signals`] what it obeys, [`service`] what it serves, [`reload`] the thread that reads that again. [`app`] is the
-//! application that answers, [`swap`] how another takes its place, [`status`] what it tells of itself, [`redirect`] how it keeps
+//! application that answers, [`swap`] how another takes its place, [`status`] and [`ready`] what it tells of itself, [`redirect`] how it keeps
 //! passwords from going in clear, [`users`] are the ones with passwords, of which [`new_user`] makes one. [`places`] is where it listens, [`listening`] with which
 //! sockets, [`socket_files`] who may connect to those that were handed over, [`announce`] what it says of that, [`check`] what is found out beforehand, [`hand_over`] its end in favour of a new
 //! process, [`manager`] systemd. [`mod@log`] is the access log, [`losses`] what is told of lines that it loses.
@@ -18,6 +19,7 @@ mod config;
 mod config_file;
 mod hand_over;
 mod help;
+mod limits;
 mod listening;
 mod log;
 mod log_file;
@@ -26,6 +28,7 @@ mod manager;
 mod new_user;
 mod places;
 mod proxies;
+mod ready;
 mod redirect;
 mod reload;
 mod run;
@@ -35,6 +38,7 @@ mod socket_files;
 mod status;
 mod swap;
 mod users;
+mod values;
 
 pub(crate) use self::args::ServeArgs;
 use crate::failure::CommandFailure;

@@ -72,7 +72,7 @@ async fn serve(service: &Arc<Service>) -> Result<(), CommandFailure> {
     if !ending.is_replaced {
         manager::tell(&[NotifyState::Stopping]);
     }
-    life.end(ending.asked).await;
+    life.end(ending).await;
     service.log().end();
     Ok(())
 }
@@ -167,9 +167,10 @@ impl Life<'_> {
     }
 
     /// Ends the server: what runs may end, until the time is over, or so many signals have asked for the end that it is a
-    /// hasty one.
-    async fn end(&mut self, mut asked: u32) {
+    /// hasty one. Load balancers have notice of it, unless another process serves their clients now.
+    async fn end(&mut self, Ending { is_replaced, mut asked }: Ending) {
         let (server, service, signals) = (&self.server, self.service, &mut self.signals);
+        let notice = if is_replaced { Duration::ZERO } else { service.notice() };
         let again = async {
             while asked < 2 {
                 asked += u32::from(matches!(signals.next().await, Order::End));
@@ -177,7 +178,13 @@ impl Life<'_> {
         };
         // Where it ends at once there is nothing to say.
         let waits = async {
-            tokio::time::sleep(PATIENCE).await;
+            if !notice.is_zero() {
+                let seconds = notice.as_secs_f64();
+                service.note(format_args!(
+                    "is not ready, and goes on for {seconds} s, or until another signal"
+                ));
+            }
+            tokio::time::sleep(notice + PATIENCE).await;
             let open = match server.connections() {
                 1 => "1 connection".to_owned(),
                 open => format!("{open} connections"),
@@ -186,14 +193,16 @@ impl Life<'_> {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            () = waits => {}
-            aborted = server.drain(GRACE) => {
+            // It is announced before it is told.
+            biased;
+            aborted = server.drain_after(notice, GRACE) => {
                 if aborted > 0 {
                     let s = if aborted == 1 { "" } else { "s" };
                     stderr::message(format_args!("{aborted} connection{s} had not ended after 30 s"));
                 }
             }
             () = again => server.close().await,
+            () = waits => {}
         }
     }
 }

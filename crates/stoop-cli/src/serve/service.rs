@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use sd_notify::NotifyState;
 use stoop::{Binding, Server, ServerHandle};
@@ -10,7 +12,7 @@ use super::app::{self, Kept};
 use super::args::{ServeArgs, Settings};
 use super::log::Log;
 use super::swap::Swap;
-use super::{config, manager, places};
+use super::{config, manager, places, ready, status};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -24,6 +26,8 @@ pub(super) struct Service {
     kept: Kept,
     #[cfg(feature = "tls")]
     tls: Option<stoop::ServerTls>,
+    /// How long it goes on once it is to end.
+    notice: Mutex<Duration>,
     is_ending: AtomicBool,
 }
 
@@ -46,6 +50,7 @@ impl Service {
             kept,
             #[cfg(feature = "tls")]
             tls: super::certificate::tls(&started)?,
+            notice: Mutex::new(started.drain_notice()),
             is_ending: AtomicBool::new(false),
             args,
             started,
@@ -79,6 +84,9 @@ impl Service {
         let nowhere = || CommandFailure::Usage("there is no place to listen".to_owned());
         let server = listening.ok_or_else(nowhere)?;
         let mut server = server.workers(self.started.workers()).limits(self.started.limits());
+        // What is asked for when there is too much to do.
+        server = server
+            .never_shed(|head| matches!(head.path(), status::PAGE | status::METRICS | ready::PATH));
         if self.started.log_format().is_some() {
             // Otherwise nothing is told, which costs each request less.
             let log = self.log.clone();
@@ -103,6 +111,15 @@ impl Service {
         if !self.started.is_quiet() {
             stderr::message(text);
         }
+    }
+
+    /// How long it goes on once it is to end, and says that it is not ready.
+    pub(super) fn notice(&self) -> Duration {
+        *self.locked_notice()
+    }
+
+    fn locked_notice(&self) -> MutexGuard<'_, Duration> {
+        self.notice.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing is read again from now on.
@@ -155,6 +172,7 @@ impl Service {
         }
         self.swap.replace(app);
         self.log.put(log);
+        *self.locked_notice() = settings.drain_notice();
         let later = changes_later(started, &settings);
         Ok(if later.is_empty() {
             String::new()
@@ -188,6 +206,8 @@ fn changes_later(started: &Settings, settings: &Settings) -> Vec<&'static str> {
     note(settings.workers() != started.workers(), "its workers");
     let per_address = settings.connections_per_address != started.connections_per_address;
     note(per_address, "--connections-per-address");
+    note(settings.lag_max != started.lag_max, "--lag-max");
+    note(settings.handler_timeout != started.handler_timeout, "--handler-timeout");
     note(settings.proxy_protocol != started.proxy_protocol, "--proxy-protocol");
     let logs_first = settings.log_format().is_some() && started.log_format().is_none();
     note(logs_first, "the lines of what is refused");
@@ -208,6 +228,8 @@ mod tests {
             tls_self_signed: Some(true),
             workers: Some(3),
             connections_per_address: Some(4),
+            lag_max: Some(Duration::from_secs(5)),
+            handler_timeout: Some(Duration::MAX),
             proxy_protocol: vec!["10.0.0.0/8".parse().unwrap()],
             access_log_file: Some("log".into()),
             spa: Some(true),
@@ -219,6 +241,8 @@ mod tests {
             "whether it speaks TLS",
             "its workers",
             "--connections-per-address",
+            "--lag-max",
+            "--handler-timeout",
             "--proxy-protocol",
             "the lines of what is refused",
         ];

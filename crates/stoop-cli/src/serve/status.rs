@@ -14,7 +14,7 @@ use crate::failure::CommandFailure;
 pub(super) const PAGE: &str = "/_stoop/status";
 
 /// The figures for Prometheus.
-const METRICS: &str = "/_stoop/metrics";
+pub(super) const METRICS: &str = "/_stoop/metrics";
 
 /// Fields by which a proxy tells that a request is another client's, beside all that begin with `x-forwarded`.
 const FORWARDING: &[&str] =

@@ -12,6 +12,7 @@
 //! - `get`: one request, beside curl and by itself
 //! - `ending`: signals, `--duration`, a reader that closes the output, a full disk
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
+//! - `completions`: the shells for which completions are printed complete by them
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
 //! - `machine`: a machine without local ports, descriptors or CA certificates at hand
 //! - `time_limits`: the time limits, which are those that the help names
@@ -36,6 +37,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod completions;
 mod conditional;
 mod content;
 mod echo;

@@ -221,9 +221,9 @@ impl<H: Handler> Acceptor<H> {
         let (monitor, peer) = (&self.core.monitor, accepted.peer().inet());
         if let Some(reason) = refusal {
             let spoken = &self.shared.spoken[binding];
-            // A handshake would cost more than what is refused.
-            let Some(permit) = monitor.refused(peer, reason, !spoken.is_secure()) else { return };
+            let Some(permit) = monitor.refused(peer, reason, spoken.is_secure()) else { return };
             let Ok(io) = accepted.register() else { return };
+            let Some(io) = spoken.secure_refused(io) else { return };
             let (core, registration) = (self.core.clone(), Registration::new(admission));
             return spawn(ServerConnection::refusing(io, core, timer(), registration, permit));
         }

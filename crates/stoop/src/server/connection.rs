@@ -84,7 +84,7 @@ impl<H: Handler> ServerConnection<H> {
     ) -> Self {
         let mut connection = Self::new(io, core, timer, registration, None);
         if let Some(VersionDriver::Http1(driver)) = &mut connection.driver {
-            driver.refuse_connection();
+            driver.begin_refusal();
         }
         connection.extra = Some(Box::new(ConnectionExtra::Refused(permit)));
         connection
@@ -167,8 +167,9 @@ impl<H: Handler> BehindProxy<H> {
         let (spoken, peer) = (&shared.spoken[binding], io.peer().inet());
         if let (Some(table), Some(_), Some(client)) = (&shared.monitors.addresses, proxy, peer) {
             let Some(permit) = table.enter(client.ip()) else {
-                let (reason, can_answer) = (RefusalReason::PerAddress, !spoken.is_secure());
-                let permit = core.monitor.refused(peer, reason, can_answer)?;
+                let (reason, is_secure) = (RefusalReason::PerAddress, spoken.is_secure());
+                let permit = core.monitor.refused(peer, reason, is_secure)?;
+                let io = spoken.secure_refused(io)?;
                 return Some(ServerConnection::refusing(io, core, timer, registration, permit));
             };
             registration.hold(permit);

@@ -35,7 +35,23 @@ pub(crate) struct ServerShared {
 pub(super) struct Spoken {
     pub(super) proxy_protocol: Option<ProxyProtocol>,
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    pub(super) tls: Option<ServerTls>,
+    pub(super) tls: Option<SpokenTls>,
+}
+
+/// The TLS of one place.
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+pub(super) struct SpokenTls {
+    served: ServerTls,
+    /// For connections that are refused, with HTTP/1 alone: there an answer needs no request.
+    refused: ServerTls,
+}
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+impl SpokenTls {
+    pub(super) fn new(tls: ServerTls, versions: Versions) -> Self {
+        let refused = tls.clone().with_alpn_default(Versions::Http1.accepted());
+        Self { served: tls.with_alpn_default(versions.accepted()), refused }
+    }
 }
 
 impl Spoken {
@@ -57,8 +73,23 @@ impl Spoken {
     pub(super) fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
         match &self.tls {
             None => Some(io),
-            Some(tls) => tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls))),
+            Some(tls) => secured(&tls.served, io),
         }
+    }
+
+    /// The transport over which a connection is refused. None if no session can be begun.
+    #[cfg(any(feature = "tls", feature = "tls-ring"))]
+    pub(super) fn secure_refused(&self, io: AnyTransport) -> Option<AnyTransport> {
+        match &self.tls {
+            None => Some(io),
+            Some(tls) => secured(&tls.refused, io),
+        }
+    }
+
+    /// The transport over which a connection is refused.
+    #[cfg(not(any(feature = "tls", feature = "tls-ring")))]
+    pub(super) fn secure_refused(&self, io: AnyTransport) -> Option<AnyTransport> {
+        Some(io)
     }
 
     /// The transport that HTTP is spoken over.
@@ -66,6 +97,11 @@ impl Spoken {
     pub(super) fn secure(&self, io: AnyTransport) -> Option<AnyTransport> {
         Some(io)
     }
+}
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+fn secured(tls: &ServerTls, io: AnyTransport) -> Option<AnyTransport> {
+    tls.accept(io).ok().map(|tls| AnyTransport::Tls(Box::new(tls)))
 }
 
 impl ServerShared {

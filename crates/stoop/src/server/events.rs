@@ -27,7 +27,7 @@ pub enum ServingEvent<'a> {
     Refused {
         /// Why.
         reason: RefusalReason,
-        /// The status that the client is told, if it is told one.
+        /// The status that the client is told, if it is told one: over TLS once its handshake is done.
         answer: Option<StatusCode>,
     },
     /// Accepting pauses; new connections wait in the kernel's queue. It concerns no single client.

@@ -29,6 +29,7 @@ mod observe;
 mod per_address;
 mod polled_body;
 mod proxy_protocol;
+mod refusals;
 mod run;
 mod server_workers;
 mod shedding;

@@ -5,7 +5,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
 use http::{Method, StatusCode, Version};
@@ -17,13 +16,10 @@ use super::counters::{Counted, Counters, ServerStats, Threads};
 use super::events::{
     PauseReason, RefusalReason, ServerTimeout, ServingEvent, ServingObservers, ShedReason,
 };
+use super::refusals::Refusals;
 use super::shedding::CoreLoad;
 use crate::connection_info::CarriedBytes;
 use crate::limits::SheddingLimits;
-
-/// Connections of one core that are told at a time why they are refused; others are closed without a word. Each has its
-/// descriptor for two seconds at most.
-const REFUSED_MAX: usize = 64;
 
 /// Says of a request that it is never shed.
 pub(crate) type Exempt = Arc<dyn Fn(&RequestHead) -> bool + Send + Sync>;
@@ -34,8 +30,7 @@ pub(crate) struct Monitor {
     observers: ServingObservers,
     exempt: Option<Exempt>,
     pub(super) load: CoreLoad,
-    /// Connections that are being told why they are refused.
-    refusing: AtomicUsize,
+    refusals: Refusals,
 }
 
 impl Monitor {
@@ -51,7 +46,7 @@ impl Monitor {
         threads: Threads,
     ) -> Self {
         let (counters, load) = (Counters::new(threads), CoreLoad::new());
-        Self { counters, observers, exempt, load, refusing: AtomicUsize::new(0) }
+        Self { counters, observers, exempt, load, refusals: Refusals::new() }
     }
 
     /// Adds the counts of this core to `stats`.
@@ -99,17 +94,16 @@ impl Monitor {
         Some(Watched { monitor, peer, since: now(), reason: None, carried })
     }
 
-    /// A connection is refused. What is returned permits to answer it; without, it is to be closed.
+    /// A connection is refused. What is returned permits to answer it, over TLS once a handshake is done; without, it is to
+    /// be closed.
     pub(super) fn refused(
         self: &Arc<Self>,
         peer: Option<SocketAddr>,
         reason: RefusalReason,
-        can_answer: bool,
+        is_secure: bool,
     ) -> Option<RefusalPermit> {
         self.count(Counted::Refused);
-        let free = |refusing| (refusing < REFUSED_MAX).then_some(refusing + 1);
-        let permit = (can_answer && self.refusing.fetch_update(Relaxed, Relaxed, free).is_ok())
-            .then(|| RefusalPermit(self.clone()));
+        let permit = self.refusals.begin(is_secure).then(|| RefusalPermit(self.clone()));
         let answer = permit.as_ref().map(|_| StatusCode::TOO_MANY_REQUESTS);
         self.tell(peer, &ServingEvent::Refused { reason, answer });
         permit
@@ -254,7 +248,7 @@ pub(super) struct RefusalPermit(Arc<Monitor>);
 
 impl Drop for RefusalPermit {
     fn drop(&mut self) {
-        self.0.refusing.fetch_sub(1, Relaxed);
+        self.0.refusals.end();
     }
 }
 

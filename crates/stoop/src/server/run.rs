@@ -7,6 +7,8 @@ use stoop_io::{RunError, Timer, Workers};
 use super::Server;
 use crate::handler::{Handler, IntoHandler};
 use crate::server::accept::{Accepting, Acceptor, BoundListener, WorkerListeners};
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::server::core::SpokenTls;
 use crate::server::core::{ServerShared, Spoken};
 use crate::server::counters::Threads;
 use crate::server::handle::{self, ServerHandle};
@@ -168,7 +170,7 @@ impl Server {
             spoken.push(Spoken {
                 proxy_protocol,
                 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-                tls: bound.tls.map(|tls| tls.with_alpn_default(self.versions.accepted())),
+                tls: bound.tls.map(|tls| SpokenTls::new(tls, self.versions)),
             });
         }
         let control = self.control;

@@ -16,7 +16,7 @@ fn site() -> Folder {
 }
 
 /// Whether a program is missing, which is reported.
-fn is_missing(program: &str, probe: &str) -> bool {
+pub(super) fn is_missing(program: &str, probe: &str) -> bool {
     let mut found = Command::new(program);
     found.arg(probe).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let missing = found.status().is_err();
@@ -27,7 +27,7 @@ fn is_missing(program: &str, probe: &str) -> bool {
 }
 
 /// Runs a program with these arguments, in which `@` is the server. Returns its output.
-fn output(program: &str, arguments: &[&str], url: &str) -> String {
+pub(super) fn output(program: &str, arguments: &[&str], url: &str) -> String {
     let mut command = Command::new(program);
     if program == "curl" {
         command.args(["-sS", "-k", "--noproxy", "*", "--max-time", "30"]);

@@ -9,6 +9,7 @@ use crate::stoop::{run, stoop};
 const README: &str = include_str!("../../../../../README.md");
 const GUIDE: &str = include_str!("../../../../stoop/docs/command.md");
 const UPGRADE: &str = include_str!("../../../../stoop-web/docs/upgrade.md");
+const BALANCER: &str = include_str!("../../../../stoop-web/docs/load_balancer.md");
 
 /// The part of the guide that is about a directory.
 fn guide() -> &'static str {
@@ -54,7 +55,7 @@ fn commands(text: &str) -> Vec<&str> {
 #[test]
 fn each_command_that_is_shown_is_one_that_it_takes() {
     let (folder, help) = (folder(), help());
-    for (text, least) in [(README, 4), (guide(), 8), (&*help, 7), (UPGRADE, 1)] {
+    for (text, least) in [(README, 4), (guide(), 8), (&*help, 7), (UPGRADE, 1), (BALANCER, 1)] {
         let commands = commands(text);
         assert!(commands.len() >= least, "{commands:?}");
         for command in commands {

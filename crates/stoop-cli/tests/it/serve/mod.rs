@@ -2,11 +2,18 @@
 
 mod answers;
 mod balancer;
+#[cfg(feature = "tls")]
+mod certificates;
 mod clients;
 mod documented;
+mod drains;
 mod life;
 mod log;
 mod manager;
+mod overload;
+mod peers;
+mod proxies;
+mod readiness;
 mod refusals;
 mod settings;
 mod signals;

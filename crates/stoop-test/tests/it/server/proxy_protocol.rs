@@ -90,6 +90,15 @@ async fn http2_follows_the_header_too() {
     server.close().await;
 }
 
+/// Connects behind a header of version 1, and speaks TLS.
+async fn over_tls(server: &ServerHandle, certificate: &str) -> RawPeer<Stream> {
+    let mut stream = TcpStream::connect(address(server)).await.unwrap();
+    stream.write_all(V1).await.unwrap();
+    let trust = ClientTls::builder().ca_pem(certificate).build().unwrap();
+    let session = trust.connect(Tcp::new(stream, address(server)), "localhost").unwrap();
+    RawPeer::new(Stream::new(AnyTransport::Tls(Box::new(session))))
+}
+
 #[tokio::test]
 async fn tls_follows_the_header_too() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -97,11 +106,7 @@ async fn tls_follows_the_header_too() {
     let tls = ServerTls::builder().certificate_pem(made.cert.pem(), key).build().unwrap();
     let binding = Binding::new("127.0.0.1:0").unwrap().proxy_protocol(behind());
     let server = Server::listen(binding).unwrap().tls(tls).run_here(who).unwrap();
-    let mut stream = TcpStream::connect(address(&server)).await.unwrap();
-    stream.write_all(V1).await.unwrap();
-    let trust = ClientTls::builder().ca_pem(made.cert.pem()).build().unwrap();
-    let session = trust.connect(Tcp::new(stream, address(&server)), "localhost").unwrap();
-    let mut peer = RawPeer::new(Stream::new(AnyTransport::Tls(Box::new(session))));
+    let mut peer = over_tls(&server, &made.cert.pem()).await;
     peer.send(GET).await;
     assert_eq!(peer.response().await.unwrap().text(), told());
     server.close().await;
@@ -243,7 +248,7 @@ async fn a_header_without_a_client_has_no_bound() {
 }
 
 #[tokio::test]
-async fn a_client_beyond_the_bound_has_no_handshake() {
+async fn a_client_beyond_the_bound_is_answered_429_behind_its_handshake() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = made.signing_key.serialize_pem();
     let tls = ServerTls::builder().certificate_pem(made.cert.pem(), key).build().unwrap();
@@ -254,11 +259,10 @@ async fn a_client_beyond_the_bound_has_no_handshake() {
     while server.stats().accepted == 0 {
         sleep(Duration::from_millis(1)).await;
     }
-    let mut second = dial(&server).await;
-    second.send(V1).await;
-    assert_eq!(second.rest().await.unwrap_or_default(), b"", "without a word");
+    let mut refused = over_tls(&server, &made.cert.pem()).await;
+    assert_eq!(refused.response().await.unwrap().status, 429);
     assert_eq!((server.stats().accepted, server.stats().refused), (1, 1));
     drop(first);
     let lines = log.between(&server).await;
-    assert_eq!(lines[0], "refused PerAddress 0", "{lines:?}");
+    assert_eq!(lines[0], "refused PerAddress 429", "{lines:?}");
 }

@@ -291,7 +291,72 @@ async fn a_certificate_without_a_place_for_it_is_refused() {
     assert!(text.contains("write https, or leave the scheme out"), "{text}");
 }
 
-/// A client that speaks no TLS, one that says nothing, and one that is of an address with too many connections.
+/// A server with a place for one connection of an address, and a connection that has it.
+async fn with_its_place_taken(tls: ServerTls) -> (ServerHandle, EventLog, RawPeer<TcpStream>) {
+    let (log, mut limits) = (EventLog::default(), ServerLimits::default());
+    limits.connections_per_address_max = 1;
+    let server = log.observe(Server::listen("https://127.0.0.1:0").unwrap()).limits(limits);
+    let server = server.tls(tls).run_here(|_: Request| "hello").unwrap();
+    let silent = dial(&server).await;
+    (server, log, silent)
+}
+
+/// Behind a handshake that agrees on HTTP/1.1, whatever the client prefers: the answer needs no request.
+#[tokio::test]
+async fn one_connection_too_many_of_an_address_is_answered_429_behind_its_handshake() {
+    let (certificate, key) = certificate();
+    let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
+    let (server, log, silent) = with_its_place_taken(tls).await;
+    for offered in [&["h2", "http/1.1"][..], &["http/1.1"], &[]] {
+        let client = ClientTls::builder().ca_pem(certificate.as_str()).alpn(offered.to_vec());
+        let mut refused = dial_tls_at(address(&server), &client.build().unwrap()).await;
+        let response = refused.response().await.unwrap();
+        assert_eq!((response.status, response.field("connection")), (429, Some("close")));
+        assert_eq!(response.field("retry-after"), Some("1"));
+        assert!(response.text().starts_with("429 "));
+        assert!(refused.is_closed().await, "with a close_notify");
+    }
+    let stats = server.stats();
+    assert_eq!((stats.accepted, stats.refused, stats.responses.client_error), (1, 3, 3));
+    // Its place becomes free.
+    drop(silent);
+    let client = ClientTls::builder().ca_pem(certificate).build().unwrap();
+    let mut is_served = false;
+    while !is_served {
+        let mut next = dial_tls_at(address(&server), &client).await;
+        next.send(GET).await;
+        is_served = next.response().await.unwrap().text() == "hello";
+    }
+    let told = log.between(&server).await;
+    assert!(told[..3].iter().all(|line| line == "refused PerAddress 429"), "{told:?}");
+}
+
+/// It cannot be answered before it asks, and is not waited for: it is told by an alert.
+#[tokio::test]
+async fn one_too_many_that_speaks_http2_alone_has_an_alert() {
+    let (certificate, key) = certificate();
+    let builder = || ServerTls::builder().certificate_pem(certificate.as_str(), key.as_str());
+    let (server, log, _silent) = with_its_place_taken(builder().build().unwrap()).await;
+    let client = ClientTls::builder().ca_pem(certificate.as_str()).alpn(["h2"]).build().unwrap();
+    let tcp = Tcp::connect(address(&server)).await.unwrap();
+    let mut io = AnyTransport::Tls(Box::new(client.connect(tcp, "localhost").unwrap()));
+    let failed = std::future::poll_fn(|cx| io.poll_handshake(cx)).await.unwrap_err();
+    assert!(failed.to_string().contains("no_application_protocol"), "{failed}");
+    let mut told = log.take();
+    while !told.iter().any(|line| line == "handshake true") {
+        sleep(Duration::from_millis(1)).await;
+        told.extend(log.take());
+    }
+    assert_eq!(told[1], "refused PerAddress 429");
+    // Where the caller's TLS has agreed on it all the same, the connection is closed.
+    let tls = builder().alpn(["h2"]).build().unwrap();
+    let (server, _log, _silent) = with_its_place_taken(tls).await;
+    let mut refused = dial_tls_at(address(&server), &client).await;
+    assert_eq!(refused.rest().await.unwrap(), b"");
+}
+
+/// A client that speaks no TLS, one that says nothing, and one that is of an address with too many connections and says
+/// nothing either.
 #[tokio::test(start_paused = true)]
 async fn handshakes_that_fail_are_told_and_counted() {
     let (certificate, key) = certificate();
@@ -307,16 +372,23 @@ async fn handshakes_that_fail_are_told_and_counted() {
     drop(peer);
     sleep(Duration::from_secs(1)).await;
     let mut silent = dial(&server).await;
-    // A handshake would cost more than what is refused.
-    let refused = dial(&server).await.rest().await;
-    assert!(refused.map_or(true, |bytes| bytes.is_empty()));
+    let mut refused = dial(&server).await;
     let begin = Instant::now();
     let _ = silent.rest().await;
+    let _ = refused.rest().await;
     assert_eq!(begin.elapsed().as_secs(), 10);
-    let expected =
-        ["handshake true", "refused PerAddress 0", "handshake false", "late Handshake 0"];
-    assert_eq!(log.between(&server).await, expected);
+    let mut told = log.between(&server).await;
+    told.sort();
+    let expected = [
+        "handshake false",
+        "handshake false",
+        "handshake true",
+        "late Handshake 0",
+        "late Handshake 0",
+        "refused PerAddress 429",
+    ];
+    assert_eq!(told, expected);
     let stats = server.stats();
-    assert_eq!((stats.handshakes_failed, stats.timeouts.handshake), (2, 1));
+    assert_eq!((stats.handshakes_failed, stats.timeouts.handshake), (3, 2));
     assert_eq!((stats.accepted, stats.refused), (2, 1));
 }

@@ -73,7 +73,9 @@ impl<H: Handler> Http1Driver<H> {
     /// Since when the client has asked for nothing, if that is so: also where it has not begun a TLS handshake.
     fn idle_since(&self) -> Option<Instant> {
         match self.stage {
-            Http1Stage::Handshake if self.wire.position() == 0 => self.timeouts.handshake_since(),
+            Http1Stage::Handshake { .. } if self.wire.position() == 0 => {
+                self.timeouts.handshake_since()
+            }
             Http1Stage::Open if self.is_finished() => self.timeouts.idle_since(),
             _ => None,
         }

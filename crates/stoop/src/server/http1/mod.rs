@@ -87,7 +87,7 @@ impl<H: Handler> Http1Driver<H> {
             held: None,
             timeouts: Http1Timeouts::new(timer),
             requests: 0,
-            stage: Http1Stage::Handshake,
+            stage: Http1Stage::Handshake { is_refused: false },
             turn: Turn::default(),
             sweeps_again: false,
             violation: None,
@@ -139,7 +139,7 @@ impl<H: Handler> Http1Driver<H> {
     fn round(&mut self, cx: &mut Context<'_>) -> Http1Round {
         self.watches.begin_round();
         match self.stage {
-            Http1Stage::Handshake => self.handshake(cx),
+            Http1Stage::Handshake { is_refused } => self.handshake(is_refused, cx),
             Http1Stage::Open | Http1Stage::Discarding { .. } => self.serve(cx),
             Http1Stage::Closing { linger } => self.close(linger, cx),
             Http1Stage::Lingering(_) => self.linger(cx),
@@ -149,10 +149,14 @@ impl<H: Handler> Http1Driver<H> {
         }
     }
 
-    fn handshake(&mut self, cx: &mut Context<'_>) -> Http1Round {
+    fn handshake(&mut self, is_refused: bool, cx: &mut Context<'_>) -> Http1Round {
         match self.wire.io.poll_handshake(cx) {
             Poll::Ready(Ok(())) => {
                 self.timeouts.restart();
+                if is_refused {
+                    self.refuse_connection();
+                    return Http1Round::Again;
+                }
                 self.note_session();
                 let alpn = self.wire.io.alpn();
                 self.stage = match self.core.versions.begin_with_http2(alpn) {

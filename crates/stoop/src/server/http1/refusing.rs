@@ -12,7 +12,7 @@ use crate::handler::Handler;
 use crate::server::call::LATE_REQUEST;
 use crate::server::date;
 use crate::server::events::ServerTimeout;
-use crate::server::http1::Http1Driver;
+use crate::server::http1::{Http1Driver, Http1Stage};
 use crate::server::shedding::RETRY_AFTER_SECONDS;
 
 /// Why a 429 is sent.
@@ -20,8 +20,17 @@ const TOO_MANY: &str =
     "429 Too Many Requests: this address has as many connections as it may have\n";
 
 impl<H: Handler> Http1Driver<H> {
-    /// 429, and no more, whatever the client says.
-    pub(in crate::server) fn refuse_connection(&mut self) {
+    /// Answers 429 once it can, and nothing else.
+    pub(in crate::server) fn begin_refusal(&mut self) {
+        self.stage = Http1Stage::Handshake { is_refused: true };
+    }
+
+    /// 429, and no more, whatever the client says. Where a caller's TLS has agreed on HTTP/2 all the same, a client
+    /// would not understand that.
+    pub(super) fn refuse_connection(&mut self) {
+        if self.wire.io.alpn() == Some(b"h2") {
+            return self.begin_close(CloseReason::CallerCloses, false);
+        }
         let (date, length) = (date::now(), TOO_MANY.len());
         let out = &mut OutputSink(&mut self.wire.out);
         out.put(

@@ -19,8 +19,8 @@ use crate::upgrade::UpgradeSender;
 
 /// The stage of a connection.
 pub(super) enum Http1Stage {
-    /// TLS; over at once where there is none.
-    Handshake,
+    /// TLS; over at once where there is none. One that is refused is told so behind it.
+    Handshake { is_refused: bool },
     /// Requests and responses.
     Open,
     /// Content that no handler wants is read, to get to the next request.

@@ -128,7 +128,7 @@ impl<H: Handler> Http1Driver<H> {
         let timeouts = &mut self.timeouts;
         let send = self.wire.send_due(now, time.send).map(|due| (due, Http1Expired::Send));
         let other = match (&self.stage, read) {
-            (Http1Stage::Handshake, _) => {
+            (Http1Stage::Handshake { .. }, _) => {
                 Some((after(*timeouts.head.get_or_insert(now), time.head), Http1Expired::Stage))
             }
             (Http1Stage::Discarding { by, .. }, _) => Some((*by, Http1Expired::Stage)),
@@ -192,7 +192,7 @@ impl<H: Handler> Http1Driver<H> {
                 self.timed_out(ServerTimeout::Drain, None);
             }
             Http1Expired::Stage => {
-                if matches!(self.stage, Http1Stage::Handshake) {
+                if matches!(self.stage, Http1Stage::Handshake { .. }) {
                     self.core.monitor.handshake_failed(self.peer(), None);
                     self.timed_out(ServerTimeout::Handshake, None);
                 }
