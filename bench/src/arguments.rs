@@ -55,6 +55,8 @@ pub(crate) enum WorkOptions {
     Resilience(ResilienceOptions),
     /// The concurrency that `stoop fetch` finds, beside fixed ones: URLs per second
     Concurrency(ConcurrencyOptions),
+    /// `stoop fetch` of a mixed list: whether it keeps the limits of its hosts, by their own log, and the time that it takes
+    Politeness(PolitenessOptions),
     /// `stoop fetch --run`, killed at random moments: whether each URL is once in its output, by other programs' readers
     Resume(ResumeOptions),
     /// Pages of 10 KiB, fetched and saved in archives and tables: CPU time per page of the client
@@ -86,6 +88,7 @@ impl WorkOptions {
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
             Self::Concurrency(options) => &options.output,
+            Self::Politeness(options) => &options.output,
             Self::Resume(options) => &options.output,
             Self::Saving(options) => &options.common.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
@@ -327,6 +330,21 @@ pub(crate) struct ConcurrencyOptions {
     pub(crate) rounds: u32,
     /// How long each turn lasts, in seconds
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=120))]
+    pub(crate) seconds: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct PolitenessOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// Rounds, in each of which every way to fetch a list has one turn
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// How long the limits of a list have each turn last, in seconds
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=120))]
     pub(crate) seconds: u32,
 }
 

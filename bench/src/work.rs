@@ -11,6 +11,7 @@ pub(crate) mod fetch;
 pub(crate) mod handover;
 pub(crate) mod internet;
 pub(crate) mod memory;
+pub(crate) mod politeness;
 pub(crate) mod proto;
 pub(crate) mod requests;
 pub(crate) mod resilience;
