@@ -110,6 +110,7 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
         WorkOptions::Concurrency(options) => work::concurrency::run(&bench, options),
         WorkOptions::Politeness(options) => work::politeness::run(&bench, options),
+        WorkOptions::ManyHosts(options) => one(work::many_hosts::run(&bench, options)),
         WorkOptions::Resume(options) => one(work::resume::run(&bench, options)),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
         WorkOptions::Saving(options) => one(work::saving::run(&bench, options)),

@@ -10,6 +10,7 @@ pub(crate) mod features;
 pub(crate) mod fetch;
 pub(crate) mod handover;
 pub(crate) mod internet;
+pub(crate) mod many_hosts;
 pub(crate) mod memory;
 pub(crate) mod politeness;
 pub(crate) mod proto;

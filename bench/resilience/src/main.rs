@@ -1,4 +1,4 @@
-//! The programs of `bench resilience`, `concurrency` and `politeness`: servers that close at any moment, fail
+//! The programs of `bench resilience`, `concurrency`, `politeness` and `many-hosts`: servers that close at any moment, fail
 //! in every way, or are very many, and the clients of stoop that are measured with them.
 //!
 //! ```text
@@ -6,6 +6,7 @@
 //! stoop-bench-resilience many-server              a server on every address of 127.0.0.0/8
 //! stoop-bench-resilience waiting-server           the same, which answers after the milliseconds of the path
 //! stoop-bench-resilience polite-server            the same with a log of the requests, redirects and robots.txt
+//! stoop-bench-resilience mixed-server             the same, of which some fail
 //! stoop-bench-resilience many PORT REQUESTS ORIGINS CONCURRENCY
 //! stoop-bench-resilience fault-servers            one origin for each fault, and good ones
 //! stoop-bench-resilience faults REQUESTS CONCURRENCY < LINES
@@ -16,6 +17,7 @@
 
 mod faults;
 mod many;
+mod mixed;
 mod polite;
 mod process;
 mod race;
@@ -43,6 +45,7 @@ fn run(words: &[&str]) -> io::Result<()> {
         ["many-server"] => runtime.block_on(many::serve()),
         ["waiting-server"] => runtime.block_on(waiting::serve()),
         ["polite-server"] => runtime.block_on(polite::serve()),
+        ["mixed-server"] => runtime.block_on(mixed::serve()),
         ["many", port, requests, origins, concurrency] => {
             let origins = number(origins)?;
             let batch = many::Batch {
