@@ -55,6 +55,10 @@ pub(crate) enum WorkOptions {
     Resilience(ResilienceOptions),
     /// The concurrency that `stoop fetch` finds, beside fixed ones: URLs per second
     Concurrency(ConcurrencyOptions),
+    /// `stoop fetch` of a mixed list: whether it keeps the limits of its hosts, by their own log, and the time that it takes
+    Politeness(PolitenessOptions),
+    /// `stoop fetch` of very many hosts, of which some fail: the memory of the client, and its lines
+    ManyHosts(ManyHostsOptions),
     /// `stoop fetch --run`, killed at random moments: whether each URL is once in its output, by other programs' readers
     Resume(ResumeOptions),
     /// Pages of 10 KiB, fetched and saved in archives and tables: CPU time per page of the client
@@ -86,6 +90,8 @@ impl WorkOptions {
             Self::Requests(options) => &options.common.output,
             Self::Resilience(options) => &options.common.output,
             Self::Concurrency(options) => &options.output,
+            Self::Politeness(options) => &options.output,
+            Self::ManyHosts(options) => &options.output,
             Self::Resume(options) => &options.output,
             Self::Saving(options) => &options.common.output,
             Self::Decode(common) | Self::Build(common) => &common.output,
@@ -328,6 +334,36 @@ pub(crate) struct ConcurrencyOptions {
     /// How long each turn lasts, in seconds
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=120))]
     pub(crate) seconds: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct PolitenessOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// The works, by name [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    pub(crate) work: Option<Vec<String>>,
+    /// Rounds, in each of which every way to fetch a list has one turn
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// How long the limits of a list have each turn last, in seconds
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u32).range(5..=120))]
+    pub(crate) seconds: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct ManyHostsOptions {
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    /// Rounds
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) rounds: u32,
+    /// URLs on the list
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub(crate) urls: u32,
+    /// Hosts that they are of
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(200..=65_536))]
+    pub(crate) hosts: u32,
 }
 
 #[derive(Args)]

@@ -23,19 +23,23 @@ mod holder;
 mod http2;
 mod instructions;
 mod load;
+mod own_server;
 mod participants;
 mod paths;
 mod picture;
 mod planned;
+mod polite_list;
 mod process;
 mod program;
 mod program_source;
 mod report;
 mod rounds;
 mod run_client;
+mod run_fetch;
 mod run_server;
 mod search_path;
 mod series;
+mod server_log;
 mod statistics;
 mod table;
 mod testbed;
@@ -81,7 +85,8 @@ fn arguments() -> Arguments {
         .mut_subcommand("handover", listing(work::handover::names()))
         .mut_subcommand("requests", listing(work::requests::names()))
         .mut_subcommand("concurrency", listing(work::concurrency::names()))
-        .mut_subcommand("resilience", listing(work::resilience::names()));
+        .mut_subcommand("resilience", listing(work::resilience::names()))
+        .mut_subcommand("politeness", listing(work::politeness::names()));
     Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
 }
 
@@ -104,6 +109,8 @@ fn run(work: &WorkOptions) -> Result<()> {
         WorkOptions::Client(options) => work::client::run(&bench, options),
         WorkOptions::Requests(options) => work::requests::run(&bench, options),
         WorkOptions::Concurrency(options) => work::concurrency::run(&bench, options),
+        WorkOptions::Politeness(options) => work::politeness::run(&bench, options),
+        WorkOptions::ManyHosts(options) => one(work::many_hosts::run(&bench, options)),
         WorkOptions::Resume(options) => one(work::resume::run(&bench, options)),
         WorkOptions::Resilience(options) => work::resilience::run(&bench, options),
         WorkOptions::Saving(options) => one(work::saving::run(&bench, options)),

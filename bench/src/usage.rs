@@ -95,6 +95,11 @@ pub(crate) fn anonymous_bytes(pid: i32) -> Result<u64> {
     tree(pid).into_iter().map(|pid| status_kib(pid, "RssAnon:").map(|kib| kib * 1024)).sum()
 }
 
+/// The memory of the process that is resident now (`VmRSS`), in bytes, without that of its descendants.
+pub(crate) fn resident_bytes(pid: i32) -> Result<u64> {
+    status_kib(pid, "VmRSS:").map(|kib| kib * 1024)
+}
+
 /// The most memory that the process and its running descendants ever had resident (`VmHWM`), in bytes. Read
 /// while it runs; `ru_maxrss` would include the memory of this program before `exec`.
 pub(crate) fn peak_resident_bytes(pid: i32) -> Result<u64> {

@@ -1,10 +1,12 @@
-//! The programs of `bench resilience`: servers that close at any moment, fail in every way, or are very many,
-//! and the clients of stoop that are measured with them.
+//! The programs of `bench resilience`, `concurrency`, `politeness` and `many-hosts`: servers that close at any moment, fail
+//! in every way, or are very many, and the clients of stoop that are measured with them.
 //!
 //! ```text
 //! stoop-bench-resilience race-server REQUESTS [half]  a server that closes connections at random
 //! stoop-bench-resilience many-server              a server on every address of 127.0.0.0/8
 //! stoop-bench-resilience waiting-server           the same, which answers after the milliseconds of the path
+//! stoop-bench-resilience polite-server            the same with a log of the requests, redirects and robots.txt
+//! stoop-bench-resilience mixed-server             the same, of which some fail
 //! stoop-bench-resilience many PORT REQUESTS ORIGINS CONCURRENCY
 //! stoop-bench-resilience fault-servers            one origin for each fault, and good ones
 //! stoop-bench-resilience faults REQUESTS CONCURRENCY < LINES
@@ -15,9 +17,12 @@
 
 mod faults;
 mod many;
+mod mixed;
+mod polite;
 mod process;
 mod race;
 mod waiting;
+mod wanted;
 
 use std::io;
 use std::str::FromStr;
@@ -39,6 +44,8 @@ fn run(words: &[&str]) -> io::Result<()> {
         ["race-server", requests, "half"] => runtime.block_on(race::serve(number(requests)?, true)),
         ["many-server"] => runtime.block_on(many::serve()),
         ["waiting-server"] => runtime.block_on(waiting::serve()),
+        ["polite-server"] => runtime.block_on(polite::serve()),
+        ["mixed-server"] => runtime.block_on(mixed::serve()),
         ["many", port, requests, origins, concurrency] => {
             let origins = number(origins)?;
             let batch = many::Batch {

@@ -1,23 +1,21 @@
 //! `concurrency`: how many URLs `stoop fetch` gets answered with the concurrency that it finds, beside fixed ones.
 
 use std::fmt::Write;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use crate::arguments::ConcurrencyOptions;
 use crate::bench::Bench;
 use crate::cores::Placement;
-use crate::fetch_lines::FetchLines;
 use crate::figure::{Figure, Limit};
-use crate::process::Process;
+use crate::own_server::OwnServer;
 use crate::program::Program;
 use crate::report::{Report, Subject};
+use crate::run_fetch::{FetchRun, FetchTask};
 use crate::series::{Metric, Sample, Series, metric};
-use crate::{rounds, table, usage, work};
+use crate::{rounds, table, work};
 
 const RATE: &str = "urls_per_s";
 const PEAK: &str = "peak_mib";
@@ -25,10 +23,6 @@ const AUTO: &str = "auto";
 
 /// The fixed concurrencies.
 const FIXED: [u32; 5] = [30, 100, 400, 1_500, 6_000];
-
-/// How long a server may take until it listens.
-const READY_TIMEOUT: Duration = Duration::from_secs(30);
-const LOOK_PERIOD: Duration = Duration::from_millis(20);
 
 const METRICS: &[Metric] = &[
     metric(RATE, "URLs/s", 0),
@@ -123,36 +117,27 @@ impl Setup<'_> {
     }
 
     fn turn(&self, testbed: &Testbed, concurrency: &str) -> Result<Sample> {
-        let (server, port) = self.start_server()?;
-        let list = self.list(testbed, &port)?;
-        let lines = self.bench.directory().join("concurrency-lines");
-        let mut command = Command::new(&self.stoop.path);
-        command
-            .args(["fetch", "--no-env", "--quiet", "--format", "csv", "-c", concurrency])
-            .args(testbed.politeness)
-            .args(["--duration", &self.options.seconds.to_string(), "-i"])
-            .arg(&list)
-            .stdin(Stdio::null())
-            .stdout(File::create(&lines).context("a file for the lines")?)
-            .stderr(Stdio::inherit());
-        let started = Instant::now();
-        let process = Process::start(command, self.bench.cores.set(Placement::Load), "stoop")?;
-        let mut peak = 0;
-        let limit = Duration::from_secs(30 + u64::from(self.options.seconds));
-        let exit = process.wait(limit, LOOK_PERIOD, |pid| {
-            peak = usage::peak_resident_bytes(pid).unwrap_or(0).max(peak);
-        })?;
-        let wall = started.elapsed().as_secs_f64();
-        ensure!(exit.is_success, "stoop failed; its message is above");
+        let server = OwnServer::start(self.bench, &self.servers, &["waiting-server"])?;
+        let list = self.list(testbed, &server.line)?;
+        let seconds = self.options.seconds.to_string();
+        let options = [testbed.politeness, &["-c", concurrency, "--duration", &seconds]].concat();
+        let task = FetchTask {
+            stoop: &self.stoop,
+            list: &list,
+            lines: &self.bench.directory().join("concurrency-lines"),
+            options: &options,
+            placement: Placement::Load,
+            limit: Duration::from_secs(30 + u64::from(self.options.seconds)),
+        };
+        let FetchRun { lines, wall, cpu, peak_bytes } = task.run(self.bench, |_| {})?;
         drop(server);
-        let lines = FetchLines::read(&lines)?;
         let count = |code: &str| lines.lines.iter().filter(|line| line.code == code).count();
         let (good, cancelled) = (count("200"), count("cancelled"));
         Ok(Sample::from([
-            (RATE, good as f64 / wall),
+            (RATE, good as f64 / wall.as_secs_f64()),
             ("failed", (lines.lines.len() - good - cancelled) as f64),
-            (PEAK, peak as f64 / 1024.0 / 1024.0),
-            ("cpu_us_per_url", exit.cpu.as_secs_f64() * 1e6 / good.max(1) as f64),
+            (PEAK, peak_bytes as f64 / 1024.0 / 1024.0),
+            ("cpu_us_per_url", cpu.as_secs_f64() * 1e6 / good.max(1) as f64),
         ]))
     }
 
@@ -167,27 +152,6 @@ impl Setup<'_> {
         let path = self.bench.directory().join("concurrency-urls");
         std::fs::write(&path, text).context("the list of URLs")?;
         Ok(path)
-    }
-
-    /// Starts the server, and waits for its port.
-    fn start_server(&self) -> Result<(Process, String)> {
-        let output = self.bench.directory().join("concurrency-server");
-        let mut command = Command::new(&self.servers.path);
-        command.arg("waiting-server").stdin(Stdio::null()).stderr(Stdio::inherit());
-        command.stdout(File::create(&output).context("a file for the server's output")?);
-        let cores = self.bench.cores.set(Placement::Server);
-        let mut process = Process::start(command, cores, "waiting-server")?;
-        let started = Instant::now();
-        loop {
-            if let Some(port) = line(&output) {
-                return Ok((process, port));
-            }
-            process.check_alive()?;
-            if started.elapsed() > READY_TIMEOUT {
-                bail!("the server does not listen");
-            }
-            std::thread::sleep(LOOK_PERIOD);
-        }
     }
 
     fn subject(&self, testbed: &'static Testbed, best: &str) -> Subject {
@@ -217,9 +181,4 @@ impl Setup<'_> {
             sorted_by: None,
         }
     }
-}
-
-/// The line that a server printed, once it is complete.
-fn line(path: &Path) -> Option<String> {
-    std::fs::read_to_string(path).ok()?.strip_suffix('\n').map(str::to_owned)
 }

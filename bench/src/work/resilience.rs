@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value};
 
 use crate::arguments::ResilienceOptions;
@@ -17,6 +17,7 @@ use crate::bench::Bench;
 use crate::contender::{self, Placeholders, STOOP};
 use crate::cores::Placement;
 use crate::figure::{Figure, Limit};
+use crate::own_server::OwnServer;
 use crate::participants::Participants;
 use crate::process::Process;
 use crate::program::Program;
@@ -26,8 +27,6 @@ use crate::{rounds, table, work};
 
 /// A program that takes longer is stopped.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// How long a server may take until it listens.
-const READY_TIMEOUT: Duration = Duration::from_secs(30);
 const POLL_PERIOD: Duration = Duration::from_millis(5);
 
 /// Requests of each race, and how many are in flight.
@@ -109,13 +108,6 @@ struct Runner<'a> {
     program: Program,
 }
 
-/// A server of `resilience/`, which is stopped when this is dropped.
-struct RunningServer {
-    _process: Process,
-    /// What it printed.
-    line: String,
-}
-
 impl Runner<'_> {
     fn run(&self, options: &ResilienceOptions, name: &'static str, work: Work) -> Result<Report> {
         let rounds = options.common.rounds();
@@ -164,7 +156,7 @@ impl Runner<'_> {
         let requests_max = RACE_REQUESTS.to_string();
         let mut arguments = vec!["race-server", &requests_max];
         arguments.extend(half.then_some("half"));
-        let server = self.start_server(&arguments)?;
+        let server = self.start(&arguments)?;
         let address: SocketAddr = server.line.parse().context("the address of the server")?;
         let placeholders = Placeholders::of(program)
             .with("{url}", format_args!("http://{address}/"))
@@ -195,7 +187,7 @@ impl Runner<'_> {
     }
 
     fn faults(&self) -> Result<Sample> {
-        let server = self.start_server(&["fault-servers"])?;
+        let server = self.start(&["fault-servers"])?;
         let mut command = Command::new(&self.program.path);
         command.args(["faults", &FAULT_REQUESTS.to_string(), &FAULT_CONCURRENCY.to_string()]);
         let (figures, wall) = self.run_client(command, STOOP, Some(&server.line))?;
@@ -205,7 +197,7 @@ impl Runner<'_> {
     }
 
     fn origins(&self) -> Result<Sample> {
-        let server = self.start_server(&["many-server"])?;
+        let server = self.start(&["many-server"])?;
         let mut command = Command::new(&self.program.path);
         command.args(["many", server.line.trim()]);
         command.args([MANY_REQUESTS, MANY_ORIGINS, MANY_CONCURRENCY].map(|n| n.to_string()));
@@ -217,26 +209,8 @@ impl Runner<'_> {
         Ok(sample)
     }
 
-    /// Starts a server, and waits for its line.
-    fn start_server(&self, arguments: &[&str]) -> Result<RunningServer> {
-        let output = self.file("server");
-        let mut command = Command::new(&self.program.path);
-        command.args(arguments).stdin(Stdio::null()).stderr(Stdio::inherit());
-        command.stdout(File::create(&output).context("a file for the server's output")?);
-        let cores = self.bench.cores.set(Placement::Server);
-        let mut process = Process::start(command, cores, arguments[0])?;
-        let started = Instant::now();
-        loop {
-            let printed = std::fs::read_to_string(&output).unwrap_or_default();
-            if let Some(line) = printed.strip_suffix('\n') {
-                return Ok(RunningServer { _process: process, line: line.to_owned() });
-            }
-            process.check_alive()?;
-            if started.elapsed() > READY_TIMEOUT {
-                bail!("{} does not listen", arguments[0]);
-            }
-            std::thread::sleep(POLL_PERIOD);
-        }
+    fn start(&self, arguments: &[&str]) -> Result<OwnServer> {
+        OwnServer::start(self.bench, &self.program, arguments)
     }
 
     /// Runs a client to its end, and returns the figures that it printed.
