@@ -2,6 +2,8 @@
 //!
 //! It is the URLs and the offsets at which they end, so a job costs a copy and no allocation.
 
+use std::net::IpAddr;
+
 use crate::job::{Extent, Job, JobOptions};
 
 /// A batch is full with this many lines or bytes: a hundredth of a second of work, and memory that does not depend on the
@@ -15,6 +17,7 @@ const LINES_KEPT: usize = 32;
 /// A queue of jobs, their URLs in one buffer, first in, first out.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
+    /// The URL of each, behind the bytes of its address if it has one.
     text: Vec<u8>,
     lines: Vec<BatchLine>,
     popped: usize,
@@ -28,6 +31,8 @@ struct BatchLine {
     /// Where its URL ends in the batch's text.
     end: usize,
     extent: Extent,
+    /// How many bytes its address has: 0, 4 or 16.
+    address_bytes: u8,
     options: Option<Box<JobOptions>>,
     number: u64,
 }
@@ -38,9 +43,19 @@ impl Batch {
             self.forget_popped();
         }
         self.options_bytes += job.held_bytes() - job.url.len();
-        self.text.extend_from_slice(job.url);
-        let Job { extent, options, number, .. } = job;
-        self.lines.push(BatchLine { end: self.text.len(), extent, options, number });
+        let Job { url, extent, options, number, address } = job;
+        let address_bytes = match address {
+            None => 0,
+            Some(IpAddr::V4(address)) => self.push_address(&address.octets()),
+            Some(IpAddr::V6(address)) => self.push_address(&address.octets()),
+        };
+        self.text.extend_from_slice(url);
+        self.lines.push(BatchLine { end: self.text.len(), extent, address_bytes, options, number });
+    }
+
+    fn push_address<const N: usize>(&mut self, address: &[u8; N]) -> u8 {
+        self.text.extend_from_slice(address);
+        N as u8
     }
 
     /// Takes the next job.
@@ -49,7 +64,8 @@ impl Batch {
         let line = self.lines.get_mut(self.popped)?;
         self.popped += 1;
         let (extent, options, number) = (line.extent, line.options.take(), line.number);
-        let job = Job { url: &self.text[start..line.end], extent, options, number };
+        let (address, url) = self.text[start..line.end].split_at(line.address_bytes.into());
+        let job = Job { url, extent, options, number, address: address_of(address) };
         self.options_bytes -= job.held_bytes() - job.url.len();
         Some(job)
     }
@@ -71,6 +87,12 @@ impl Batch {
     /// Whether it should be popped from before it is pushed to.
     pub(super) fn is_full(&self) -> bool {
         self.len() >= LINES_MAX || self.text.len() + self.options_bytes >= BYTES_MAX
+    }
+
+    /// The URL of the next job.
+    pub(crate) fn first(&self) -> Option<&[u8]> {
+        let line = self.lines.get(self.popped)?;
+        Some(&self.text[self.popped_text() + usize::from(line.address_bytes)..line.end])
     }
 
     /// Takes all lines of `other`, a batch nothing was popped from.
@@ -105,6 +127,13 @@ impl Batch {
         self.lines.shrink_to(2 * LINES_MAX);
         (self.popped, self.options_bytes) = (0, 0);
     }
+}
+
+/// The address that has these bytes, if they are one.
+fn address_of(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = || <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    let v6 = || <[u8; 16]>::try_from(bytes).map(IpAddr::from);
+    v4().or_else(|_| v6()).ok()
 }
 
 #[cfg(test)]
@@ -143,6 +172,21 @@ mod tests {
         first.pop();
         first.append(&mut batch(&["c"]));
         assert_eq!(lines(&mut first), ["b", "c"]);
+    }
+
+    #[test]
+    fn a_job_keeps_its_address() {
+        let mut batch = Batch::default();
+        let addresses = [None, Some(IpAddr::from([127, 0, 0, 1])), Some(IpAddr::from([1_u16; 8]))];
+        for address in addresses {
+            batch.push(Job { address, ..Job::new(b"http://a/") });
+        }
+        for address in addresses {
+            assert_eq!(batch.first(), Some(&b"http://a/"[..]));
+            let job = batch.pop().expect("three");
+            assert_eq!((job.url, job.address), (&b"http://a/"[..], address));
+        }
+        assert_eq!(batch.first(), None);
     }
 
     #[test]
