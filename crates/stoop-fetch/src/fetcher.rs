@@ -1,14 +1,18 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
+mod addresses;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use stoop::dns::Resolver;
 use stoop::{
     Client, ClientBuilder, ClientLimits, Error, ErrorKind, Method, RedirectAction, Redirects,
     Request, Response, Version,
 };
 use url::Url;
 
+use crate::addresses::AddressFinder;
 use crate::answered::answered;
 use crate::capture::{Capture, CollectFault, Collected, Collector, Exchange, listen, recorded};
 use crate::client_limits::limits;
@@ -30,6 +34,9 @@ use crate::turns;
 
 /// Creates the fetcher of each worker, from what all of them share.
 pub(crate) struct Fetchers {
+    /// The resolver of all clients, where hosts are told apart by their addresses, which are looked up for that.
+    resolver: Option<Resolver>,
+    finder: Option<Arc<AddressFinder>>,
     #[cfg(feature = "tls")]
     tls: Option<stoop::tls::ClientTls>,
     #[cfg(feature = "tls")]
@@ -38,9 +45,9 @@ pub(crate) struct Fetchers {
 
 impl Fetchers {
     pub(crate) fn new(settings: &Settings) -> Self {
-        #[cfg(not(feature = "tls"))]
-        let _ = settings;
         Self {
+            resolver: addresses::shared_resolver(settings),
+            finder: None,
             #[cfg(feature = "tls")]
             tls: settings.tls.clone(),
             #[cfg(feature = "tls")]
@@ -119,6 +126,24 @@ impl Fetchers {
         Ok(RobotsClient::new(client, settings.template.clone()))
     }
 
+    /// Has addresses of hosts be found, if those are told apart by them.
+    ///
+    /// # Errors
+    /// The client's own.
+    pub(crate) fn find_addresses(&mut self, settings: &Settings) -> Result<(), Error> {
+        if self.resolver.is_some() {
+            let limits = addresses::finder_limits(settings);
+            let client = self.client(settings, limits, Redirects::none(), false).build()?;
+            self.finder = Some(Arc::new(addresses::finder(client)));
+        }
+        Ok(())
+    }
+
+    /// What finds the addresses of hosts, if those are told apart by them.
+    pub(crate) fn finder(&self) -> Option<Arc<AddressFinder>> {
+        self.finder.clone()
+    }
+
     fn client(
         &self,
         settings: &Settings,
@@ -127,6 +152,10 @@ impl Fetchers {
         has_exchanges: bool,
     ) -> ClientBuilder {
         let client = Client::builder();
+        let client = match &self.resolver {
+            Some(resolver) => client.resolver(resolver.clone()),
+            None => client,
+        };
         let client = match &settings.configure {
             Some(configure) => configure(client),
             None => client,

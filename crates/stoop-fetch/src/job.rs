@@ -1,6 +1,7 @@
 //! A job: a URL to fetch, and what may come with it.
 
 use std::fmt::{self, Formatter};
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -19,12 +20,14 @@ pub struct Job<'a> {
     pub options: Option<Box<JobOptions>>,
     /// Its number in the source, where the run has a folder.
     pub(crate) number: u64,
+    /// The address of its host, where hosts are told apart by that and it is known.
+    pub(crate) address: Option<IpAddr>,
 }
 
 impl<'a> Job<'a> {
     /// The job of fetching `url` as the run does.
     pub fn new(url: &'a [u8]) -> Self {
-        Self { url, extent: Extent::Whole, options: None, number: 0 }
+        Self { url, extent: Extent::Whole, options: None, number: 0, address: None }
     }
 
     /// The same, where `url` is less than all of it: such a job gets a record and no request.

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A [`Fetch`] describes a run. The run reads jobs from a [`JobSource`](source::JobSource) on a thread of its own,
-//! hands them to its workers by their hosts, starts each when its host bears it ([`Politeness`]), and fetches it within
-//! its deadline; a
+//! hands them to its workers by their hosts (where those are told apart by [address](HostGroup::Address), another thread
+//! does), starts each when its host bears it ([`Politeness`]), and fetches it within its deadline; a
 //! [`RecordFormat`](format::RecordFormat) turns the [`Record`] of each into bytes, which a last thread writes to the
 //! caller's writer. Memory is bounded: nothing is read that cannot be started soon, and nothing is started while
 //! the writer is behind.
@@ -32,6 +32,7 @@
     forbid(clippy::disallowed_methods, clippy::print_stderr, clippy::print_stdout)
 )]
 
+mod addresses;
 mod answered;
 mod capture;
 mod client_limits;

@@ -57,6 +57,26 @@ pub enum HostGroup {
     /// All names under one registrable domain, by the public suffix list: `a.example.co.uk` and
     /// `b.example.co.uk` are one. An address is its own.
     RegistrableDomain,
+    /// All names that lead to one IP address, and the address itself.
+    ///
+    /// Of several addresses of a name the numerically lowest counts, IPv4 before IPv6: names that share another address
+    /// alone are not known to be one host. A name without an address, or whose address is not found within the time for
+    /// connecting, is a host of its own, as is one whose client connects to no address, such as a Unix socket's.
+    ///
+    /// Names are looked up once they are read, 96 at once, as the [client](crate::Fetch::client) does, and those of
+    /// redirects when they come up. That time is no part of a job's deadline and duration. Jobs whose names are being
+    /// looked up do not hold up others, within a window: up to 16,384 jobs wait, or 4 MiB of them, and then no more is
+    /// read. What was found is used for five minutes, of up to 100,000 hosts and ports. A job stays with the address that
+    /// was found when it was read.
+    ///
+    /// So that requests do not ask name servers again, all clients of the run share one
+    /// [resolver](stoop::ClientBuilder::resolver), which asks the system's servers and remembers 100,000 names, for as
+    /// long as their records allow. One that [`Fetch::client`](crate::Fetch::client) sets takes its place: it is to be
+    /// cloned rather than built for each client, and with a
+    /// [custom one](stoop::ClientBuilder::custom_resolver) each name is looked up at least twice. Through a proxy, which
+    /// may know names that are not known here, the addresses of the URLs' own hosts count where they are found: the names
+    /// are looked up for that, although the requests would not need it.
+    Address,
 }
 
 impl Default for Politeness {

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
 
+use tokio::runtime::Builder;
+
+use crate::addresses::{ByAddress, sort_by_address};
 use crate::distribute::{Reading, distribute};
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
@@ -132,6 +135,10 @@ impl Run {
                 // Never joined: it ends after the last worker.
                 spawn(&state, "stoop-tune", |run| tuning::tune(run))?;
             }
+            if state.by_address.is_some() {
+                // Never joined: it ends after the reader, and before the workers.
+                spawn(&state, "stoop-names", |run| run_sorter(run))?;
+            }
             // Never joined: it may be blocked in a read, in spite of all precautions.
             spawn(&state, "stoop-read", move |run| run_reader(run, source, numbering))?;
             Ok(workers)
@@ -140,7 +147,7 @@ impl Run {
             Ok(workers) => Ok(Self { state, workers, writer, resumed }),
             Err(error) => {
                 state.stop();
-                state.lanes.iter().for_each(Lane::close);
+                state.close_lanes();
                 state.output.close();
                 Err(error)
             }
@@ -232,14 +239,36 @@ fn run_reader(run: &RunState, mut source: Box<dyn JobSource>, numbering: Option<
             self.0.iter().for_each(Lane::close);
         }
     }
-    let _close_lanes = CloseLanes(&run.lanes);
+    let lanes = run.intake();
+    let _close_lanes = CloseLanes(lanes);
     let warm_up = || run.fetchers.warm_up();
     let limit = run.settings.limit;
-    let group = run.settings.politeness.as_ref().map(|politeness| politeness.group);
+    // There is one lane alone where they are sorted later.
+    let politeness = run.settings.politeness.as_ref().filter(|_| run.by_address.is_none());
+    let group = politeness.map(|politeness| politeness.group);
     let reading = Reading { limit, group, numbering };
-    match distribute(source.as_mut(), reading, &run.lanes, &run.input, &run.stop, warm_up) {
+    match distribute(source.as_mut(), reading, lanes, &run.input, &run.stop, warm_up) {
         Ok(()) => run.is_input_ended.store(true, Relaxed),
         Err(error) => run.set_input_error(error),
+    }
+}
+
+/// The thread that sorts jobs by the addresses of their hosts.
+fn run_sorter(run: &RunState) {
+    /// Closes all lanes however the sorter ends, so that neither the reader nor the workers wait for it.
+    struct CloseLanes<'a>(&'a RunState);
+    impl Drop for CloseLanes<'_> {
+        fn drop(&mut self) {
+            self.0.close_lanes();
+        }
+    }
+    let _close_lanes = CloseLanes(run);
+    let Some(ByAddress { intake, finder }) = &run.by_address else { return };
+    match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            runtime.block_on(sort_by_address(intake, &run.lanes, finder, &run.stop));
+        }
+        Err(error) => run.worker_failed(error),
     }
 }
 

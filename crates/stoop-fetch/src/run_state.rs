@@ -8,10 +8,11 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
+use crate::addresses::{AddressFinder, ByAddress};
 use crate::capture::BodyBudget;
 use crate::distribute::InputGauge;
 use crate::fetcher::Fetchers;
-use crate::lane::Lane;
+use crate::lane::{Batch, Lane, Refill};
 use crate::output::OutputBuffer;
 use crate::permits::Permits;
 use crate::record::Record;
@@ -29,6 +30,8 @@ pub(crate) struct RunState {
     /// What robots.txt files said, where they count.
     pub(crate) robots: Option<Arc<KnownRobots>>,
     pub(crate) lanes: Vec<Lane>,
+    /// What sorts jobs by the addresses of their hosts, if those are told apart by them.
+    pub(crate) by_address: Option<ByAddress>,
     pub(crate) permits: Permits,
     pub(crate) tuning: TuningState,
     pub(crate) output: OutputBuffer,
@@ -80,6 +83,7 @@ impl RunState {
         Self {
             robots: settings.known_robots(),
             lanes: (0..workers).map(|_| Lane::default()).collect(),
+            by_address: fetchers.finder().map(ByAddress::new),
             permits: Permits::new(settings.concurrency.start(), workers),
             tuning: TuningState::default(),
             output: OutputBuffer::default(),
@@ -112,7 +116,42 @@ impl RunState {
     /// Ends the run: unfinished jobs are answered as cancelled.
     pub(crate) fn stop(&self) {
         self.stop.request();
+        self.wake_sorter();
         self.wake_workers();
+    }
+
+    /// What finds the addresses of hosts, if those are told apart by them.
+    pub(crate) fn finder(&self) -> Option<&Arc<AddressFinder>> {
+        self.by_address.as_ref().map(|by_address| &by_address.finder)
+    }
+
+    /// The lanes into which the reader pushes.
+    pub(crate) fn intake(&self) -> &[Lane] {
+        match &self.by_address {
+            Some(by_address) => std::slice::from_ref(&by_address.intake),
+            None => &self.lanes,
+        }
+    }
+
+    /// Closes all lanes.
+    pub(crate) fn close_lanes(&self) {
+        self.intake().iter().chain(&self.lanes).for_each(Lane::close);
+    }
+
+    /// The lane of `worker` is taken over by `empty`, a batch without lines.
+    pub(crate) fn refill(&self, worker: usize, empty: &mut Batch) -> Refill {
+        let refill = self.lanes[worker].refill(empty);
+        if refill == Refill::Lines {
+            self.wake_sorter();
+        }
+        refill
+    }
+
+    /// Wakes what sorts jobs by addresses, if that is done.
+    fn wake_sorter(&self) {
+        if let Some(by_address) = &self.by_address {
+            by_address.intake.wake_worker();
+        }
     }
 
     /// Wakes all workers.
@@ -203,6 +242,7 @@ impl RunState {
     pub(crate) fn worker_ended(&self, index: usize) {
         self.gauges[index].tuning.forget_event_loop();
         self.lanes[index].close();
+        self.wake_sorter();
         if let Some(turns) = &self.turns {
             turns.close(index);
         }

@@ -87,6 +87,12 @@ pub(crate) fn worker_of_key(key: &[u8], workers: usize) -> usize {
 
 /// The host and port of `line`, by a quick scan: without scheme, user information and default port.
 pub(crate) fn authority(line: &[u8]) -> &[u8] {
+    let host = host_and_port(line);
+    host.strip_suffix(b":443").or_else(|| host.strip_suffix(b":80")).unwrap_or(host)
+}
+
+/// The same with its port, if it has one.
+pub(crate) fn host_and_port(line: &[u8]) -> &[u8] {
     let is_of_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
     let rest = match line.windows(3).take(16).position(|w| w == b"://") {
         Some(at) if line[..at].iter().all(is_of_scheme) => &line[at + 3..],
@@ -94,11 +100,10 @@ pub(crate) fn authority(line: &[u8]) -> &[u8] {
     };
     let end = rest.iter().position(|b| b"/?#".contains(b)).unwrap_or(rest.len());
     let rest = &rest[..end];
-    let host = match rest.iter().rposition(|&b| b == b'@') {
+    match rest.iter().rposition(|&b| b == b'@') {
         Some(at) => &rest[at + 1..],
         None => rest,
-    };
-    host.strip_suffix(b":443").or_else(|| host.strip_suffix(b":80")).unwrap_or(host)
+    }
 }
 
 #[cfg(test)]

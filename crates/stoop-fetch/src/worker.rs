@@ -221,7 +221,7 @@ impl<F: RecordFormat> Worker<F> {
         loop {
             let ready = schedule.ready();
             let Some(room) = schedule.room().filter(|_| ready == 0) else { return ready };
-            match self.lane().refill(room) {
+            match self.run.refill(self.index, room) {
                 Refill::Lines => {}
                 Refill::Empty => return 0,
                 Refill::End => {

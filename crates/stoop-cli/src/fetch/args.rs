@@ -81,6 +81,13 @@ until one is answered again. Time that a URL waits for its host is not part of i
 holds up to 65,536 URLs that wait, and reads no further then: shuffle a list that is sorted by
 hosts. Where a redirect leads, and what is sent again, waits for the turn of its host, too.
 
+With --by-address all hosts at one IP address are one host. Of several addresses of a name the
+lowest counts: names that share another one alone are not known to be at one. Names are looked up
+when they are read, as for connecting, 96 at once, which is no part of the duration of a URL; others
+go on meanwhile, unless 16,384 URLs wait for their names. A name that is not found counts as a host
+of its own. What is found is used for 5 minutes, of up to 100,000 hosts. With a proxy, name servers
+are asked all the same. --shard goes by names.
+
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
 then keeps the least with which as many are, and tries a little more and less from time to time; it
 gives way where URLs run into time limits or descriptors run out. From 10 to 10,000 are in flight.

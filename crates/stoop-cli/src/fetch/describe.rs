@@ -1,6 +1,10 @@
 //! Translates a plan into the library's description of a run.
 
+#[cfg(feature = "dns")]
+use stoop::dns::Resolver;
 use stoop::{ClientBuilder, Redirects};
+#[cfg(feature = "dns")]
+use stoop_fetch::HostGroup;
 use stoop_fetch::{Concurrency, Fetch, Stop};
 
 #[cfg(feature = "tls")]
@@ -8,6 +12,10 @@ use super::plan::CaCertificates;
 use super::plan::FetchPlan;
 use crate::failure::CommandFailure;
 use crate::request_options::ResolveRule;
+
+/// How many names the resolver remembers that all clients share: as many as hosts are known at once.
+#[cfg(feature = "dns")]
+const NAMES_MAX: usize = 100_000;
 
 /// The description of the run that `plan` asks for, ended by `stop`.
 ///
@@ -53,7 +61,16 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
     #[cfg(feature = "tls")]
     let fetch = fetch.tls(tls(plan).map_err(|error| CommandFailure::Usage(error.to_string()))?);
     let plan = plan.clone();
-    Ok(fetch.client(move |client| configure(&plan, client)))
+    #[cfg(feature = "dns")]
+    let resolver = shared_resolver(&plan);
+    Ok(fetch.client(move |client| {
+        let client = configure(&plan, client);
+        #[cfg(feature = "dns")]
+        if let Some(resolver) = &resolver {
+            return client.resolver(resolver.clone());
+        }
+        client
+    }))
 }
 
 fn redirects(plan: &FetchPlan) -> Redirects {
@@ -62,6 +79,16 @@ fn redirects(plan: &FetchPlan) -> Redirects {
         Ok(max) => Redirects::follow(max),
         Err(_) => Redirects::follow(u16::MAX),
     }
+}
+
+/// The resolver that asks the name servers of the plan for all clients, where addresses are looked up before they are
+/// connected to; none where each client may have its own.
+#[cfg(feature = "dns")]
+fn shared_resolver(plan: &FetchPlan) -> Option<Resolver> {
+    let is_shared = plan.jobs.group == HostGroup::Address && !plan.dns.is_empty();
+    let resolver = || Resolver::builder().servers(&plan.dns).cache_entries_max(NAMES_MAX).build();
+    // No file was named that could not be read.
+    is_shared.then(resolver)?.ok()
 }
 
 /// Configures the client of a worker as the plan says.

@@ -44,7 +44,7 @@ pub(crate) struct InputArgs {
     delimiter: Option<DelimiterName>,
 
     /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and no two of them share a host,
-    /// or with --by-domain a domain. What is no URL is in part 1
+    /// or with --by-domain a domain; hosts at one address may be in several. What is no URL is in part 1
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 

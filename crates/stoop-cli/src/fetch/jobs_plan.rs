@@ -20,7 +20,7 @@ pub(crate) struct JobsPlan {
     pub(super) has_header: bool,
     pub(super) delimiter: Delimiter,
     pub(super) shard: Option<Shard>,
-    /// What is one host for that.
+    /// What is one host for that, and for politeness.
     pub(super) group: HostGroup,
     /// What was there before is passed over.
     pub(super) is_distinct: bool,

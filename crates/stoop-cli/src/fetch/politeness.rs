@@ -42,6 +42,10 @@ pub(crate) struct PolitenessArgs {
     #[arg(long)]
     by_domain: bool,
 
+    /// Count the hosts at one IP address as one: names are looked up before their URLs start
+    #[arg(long, conflicts_with = "by_domain")]
+    by_address: bool,
+
     /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay; the rest gets
     /// 'robots_denied'
     #[arg(long)]
@@ -52,14 +56,18 @@ pub(crate) struct PolitenessArgs {
     robots_agent: Option<String>,
 
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_pause_max", "by_domain", "robots"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_pause_max", "by_domain", "by_address", "robots"])]
     no_politeness: bool,
 }
 
 impl PolitenessArgs {
     /// What is one host.
     pub(super) fn group(&self) -> HostGroup {
-        if self.by_domain { HostGroup::RegistrableDomain } else { HostGroup::Host }
+        match (self.by_domain, self.by_address) {
+            (true, _) => HostGroup::RegistrableDomain,
+            (false, true) => HostGroup::Address,
+            (false, false) => HostGroup::Host,
+        }
     }
 
     /// The politeness of a run that says it is `user_agent`, whose concurrency may have been given.
@@ -77,6 +85,7 @@ impl PolitenessArgs {
             || self.host_failures.is_some()
             || self.host_pause_max.is_some()
             || self.by_domain
+            || self.by_address
             || self.robots;
         if self.no_politeness || concurrency.is_some() && !is_asked_for {
             return Ok(None);
@@ -157,6 +166,10 @@ mod tests {
         let patient = PolitenessArgs { host_pause_max: Some(second), ..args() };
         assert_eq!(politeness(&patient, None), Some(Politeness::default().pause_max(second)));
         assert!(politeness(&patient, Some(50)).is_some());
+        let by_address = PolitenessArgs { by_address: true, ..args() };
+        let expected = Politeness::default().group(HostGroup::Address);
+        assert_eq!(politeness(&by_address, None), Some(expected.clone()));
+        assert_eq!(politeness(&by_address, Some(50)), Some(expected.per_host(50)));
         assert_eq!(politeness(&PolitenessArgs { no_politeness: true, ..args() }, None), None);
     }
 

@@ -174,3 +174,28 @@ fn a_redirect_to_a_host_that_is_left_alone_is_not_followed() {
     assert!(count("host_suspended") >= 20, "{codes:?}");
     assert_eq!(from.visits().len(), 30, "the host that redirects answers");
 }
+
+#[test]
+fn redirects_to_names_of_one_address_are_no_more_at_once_than_that_is_given() {
+    for cores in 1..=2 {
+        let to = Host::start([127, 0, 4, 7], Duration::from_millis(20), 0);
+        let (ip, port) = (to.address.ip(), to.address.port());
+        let from: Vec<_> =
+            (0..12).map(|n| Host::start([127, 0, 8, n], Duration::ZERO, 0)).collect();
+        // Each to a name that is known from the list, or not yet.
+        let name = |n: usize| format!("http://n{n}.test:{port}");
+        let redirects =
+            from.iter().enumerate().map(|(n, host)| host.url(&format!("/?{}/to", name(n))));
+        let list: String = redirects
+            .chain((0..6).map(|n| format!("{}/{n}", name(n))))
+            .map(|url| url + "\n")
+            .collect();
+        let resolve: String =
+            (0..12).map(|n| format!(" --resolve n{n}.test:{port}:{ip}")).collect();
+        let options = format!("--per-host 1 --by-address --cores {cores} {resolve}");
+        assert_eq!(codes(&options, list), ["200"; 18]);
+        let visits = to.visits();
+        assert_eq!(visits.len(), 18, "{cores}");
+        assert!(visits.windows(2).all(|pair| pair[0].answered <= pair[1].came), "{visits:?}");
+    }
+}

@@ -19,6 +19,7 @@
 //! - `output`: what is written, and where
 //! - `page`: the report of a run as a page
 //! - `politeness`: how much is asked of one host
+//! - `by_address`: hosts that are one because they are at one address
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `streams`: standard streams that are closed
@@ -37,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod by_address;
 mod completions;
 mod conditional;
 mod content;

@@ -109,8 +109,9 @@ impl Fetch {
             processing.extraction = std::mem::take(&mut processing.extraction).for_agent(agent);
         }
         settings.template.request("http://localhost/", None).map_err(FetchError::Client)?;
-        let fetchers = Fetchers::new(settings);
+        let mut fetchers = Fetchers::new(settings);
         fetchers.for_worker(settings, false, None, None).map_err(FetchError::Client)?;
+        fetchers.find_addresses(settings).map_err(FetchError::Client)?;
         if let Some(folder) = &settings.processing.save {
             folder.prepare().map_err(FetchError::Save)?;
         }

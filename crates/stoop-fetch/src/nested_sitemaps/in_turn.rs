@@ -9,14 +9,15 @@ use std::time::Instant;
 
 use stoop::{Error, Phase, Request};
 
+use crate::addresses::UrlHost;
 use crate::fetcher::Fetcher;
 use crate::politeness::HostGroup;
 use crate::record::Outcome;
 use crate::robots_gate::RobotsGate;
 use crate::run_state::RunState;
-use crate::schedule::{Feedback, host_key};
+use crate::schedule::Feedback;
 use crate::target::worker_of_key;
-use crate::turns::{Answer, Following, Mail, Post, Turn, Wait};
+use crate::turns::{Answer, Following, Lookup, Mail, Post, Turn, Wait};
 
 /// What fetches in turn.
 pub(super) struct InTurn<'a> {
@@ -39,7 +40,7 @@ impl InTurn<'_> {
         let mut fetching = pin!(fetcher.fetch(request));
         let outcome = poll_fn(|cx| {
             loop {
-                match poll_turn(&mut following, cx) {
+                match self.poll_turn(&mut following, cx) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Err(outcome)) => return Poll::Ready(outcome),
                     Poll::Ready(Ok(())) => {}
@@ -63,10 +64,19 @@ impl InTurn<'_> {
 
     /// A request for `url` waits for its turn.
     fn want(&self, following: &mut Following, url: &str) {
-        let mut key = Vec::new();
-        if !host_key(url.as_bytes(), self.group, &mut key) {
-            return following.go_on();
+        let since = Instant::now();
+        match UrlHost::of(url, self.group, self.run.finder()) {
+            UrlHost::Known(key) => self.want_of(following, url, key, since),
+            UrlHost::LookedUp(key) => {
+                leave(following);
+                following.begin_lookup(Lookup { url: url.into(), key, since });
+            }
+            UrlHost::None => following.go_on(),
         }
+    }
+
+    /// A request for `url`, whose host has this key, waits for its turn.
+    fn want_of(&self, following: &mut Following, url: &str, key: Box<[u8]>, since: Instant) {
         let place = following.place.as_ref().map(|place| (place.host, *place.key == *key));
         let place = place.and_then(|(host, is_same)| is_same.then_some(host));
         if place.is_none() {
@@ -78,12 +88,38 @@ impl InTurn<'_> {
         following.begin_wait(Wait {
             post: self.run.clone(),
             worker,
-            key: key.into(),
+            key,
             ticket,
             has_place: place.is_some(),
-            since: Instant::now(),
+            since,
         });
         self.run.post(worker, Mail::Want(turn));
+    }
+
+    /// Waits for the turn, if one is waited for.
+    fn poll_turn(
+        &self,
+        following: &mut Following,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Outcome>> {
+        match following.poll_lookup(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Some((Lookup { url, since, .. }, key))) => {
+                self.want_of(following, &url, key, since);
+            }
+            Poll::Ready(None) => {}
+        }
+        let Poll::Ready(answered) = following.poll_wait(cx) else { return Poll::Pending };
+        match answered {
+            None => {}
+            Some((_, Answer::Suspended)) => {
+                let text = "its host did not answer so many times in turn that it is left alone for a while";
+                let outcome = Outcome::local_error("host_suspended", Phase::Queue, text);
+                return Poll::Ready(Err(outcome));
+            }
+            Some((_, Answer::Granted(_) | Answer::Uncounted)) => following.go_on(),
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Tells the host of the last request what came of it, where another attempt follows.
@@ -106,20 +142,4 @@ fn leave(following: &mut Following) {
     if let Some(place) = following.place.take() {
         place.leave(feedback);
     }
-}
-
-/// Waits for the turn, if one is waited for.
-fn poll_turn(following: &mut Following, cx: &mut Context<'_>) -> Poll<Result<(), Outcome>> {
-    let Poll::Ready(answered) = following.poll_wait(cx) else { return Poll::Pending };
-    match answered {
-        None => {}
-        Some((_, Answer::Suspended)) => {
-            let text =
-                "its host did not answer so many times in turn that it is left alone for a while";
-            let outcome = Outcome::local_error("host_suspended", Phase::Queue, text);
-            return Poll::Ready(Err(outcome));
-        }
-        Some((_, Answer::Granted(_) | Answer::Uncounted)) => following.go_on(),
-    }
-    Poll::Ready(Ok(()))
 }

@@ -1,25 +1,21 @@
 //! What tells hosts apart, for politeness: a name in one spelling, or an address, without the port.
 
+use std::borrow::Cow;
+use std::io::Write;
+use std::net::IpAddr;
+
 use stoop::Request;
 
 use crate::politeness::HostGroup;
-use crate::target::{authority, has_scheme, target};
+use crate::target::{authority, has_scheme, host_and_port, is_plain, target};
 
-/// Appends the key of the host that `line` leads to. False if it leads to none.
+/// Appends the key of the host that `line` leads to. False if it leads to none. Where hosts are told apart by their
+/// addresses, that is the key of one whose address is not known.
 ///
 /// Nearly all lines have a host that is in its usual spelling already, or in capitals, and are only scanned.
 pub(crate) fn host_key(line: &[u8], group: HostGroup, key: &mut Vec<u8>) -> bool {
-    let host = host_of(authority(line));
-    match names_its_host_plainly(line) && is_usual(host) {
-        true => key.extend(host.iter().map(u8::to_ascii_lowercase)),
-        false => {
-            let Some(url) = normalised(line) else { return false };
-            key.extend_from_slice(host_of(authority(url.as_bytes())));
-        }
-    }
-    if key.last() == Some(&b'.') {
-        key.pop();
-    }
+    let Some(line) = in_usual_spelling(line) else { return false };
+    push_host(&line, key);
     // An address has no domain, and ends in a digit or a bracket.
     if group == HostGroup::RegistrableDomain
         && key.last().is_some_and(u8::is_ascii_alphabetic)
@@ -29,6 +25,47 @@ pub(crate) fn host_key(line: &[u8], group: HostGroup, key: &mut Vec<u8>) -> bool
         key.drain(..start);
     }
     !key.is_empty()
+}
+
+/// Appends the key of a host with this address, which is that of a URL in which the address stands.
+pub(crate) fn address_key(address: IpAddr, key: &mut Vec<u8>) {
+    // Writing into memory does not fail.
+    let _ = match address {
+        IpAddr::V4(address) => write!(key, "{address}"),
+        IpAddr::V6(address) => write!(key, "[{address}]"),
+    };
+}
+
+/// Puts what tells the server that `line` leads to from others in place of `key`: its [host's key](host_key), without a
+/// group, a colon and its port. Returns the length of the former; none if the line leads nowhere.
+pub(crate) fn server_key(line: &[u8], key: &mut Vec<u8>) -> Option<usize> {
+    key.clear();
+    let line = in_usual_spelling(line)?;
+    push_host(&line, key);
+    let host = key.len();
+    let authority = host_and_port(&line);
+    match &authority[host_of(authority).len()..] {
+        port @ [b':', _, ..] => key.extend_from_slice(port),
+        _ if is_plain(&line) => key.extend_from_slice(b":80"),
+        _ => key.extend_from_slice(b":443"),
+    }
+    (host > 0).then_some(host)
+}
+
+/// A line whose host and port are found by a scan.
+fn in_usual_spelling(line: &[u8]) -> Option<Cow<'_, [u8]>> {
+    match names_its_host_plainly(line) && is_usual(host_of(authority(line))) {
+        true => Some(Cow::Borrowed(line)),
+        false => normalised(line).map(|url| Cow::Owned(url.into_bytes())),
+    }
+}
+
+/// Appends the host of a line in its usual spelling.
+fn push_host(line: &[u8], key: &mut Vec<u8>) {
+    key.extend(host_of(authority(line)).iter().map(u8::to_ascii_lowercase));
+    if key.last() == Some(&b'.') {
+        key.pop();
+    }
 }
 
 /// Whether the authority of a line is what is between two slashes and the next, or the line's beginning.
@@ -69,6 +106,8 @@ fn normalised(line: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
 
     fn key(line: &str, group: HostGroup) -> Option<String> {
@@ -113,6 +152,39 @@ mod tests {
             ["", "/path", "http://", "http:///", "a b", "http://[::1/", "mailto:a@b", "\u{1}"]
         {
             assert_eq!(key(line, HostGroup::Host), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_a_host_and_a_port() {
+        let mut key = b"what was there".to_vec();
+        for (line, expected) in [
+            ("http://Example.com", "example.com:80"),
+            ("http://me@example.com.:80/x", "example.com:80"),
+            ("https://example.com:/", "example.com:443"),
+            ("example.com/x:1", "example.com:443"),
+            ("example.com:8443", "example.com:8443"),
+            ("http:\\\\example.com\\", "example.com:80"),
+            ("http://127.1:81/", "127.0.0.1:81"),
+            ("https://[0::1]:443", "[::1]:443"),
+        ] {
+            let host = server_key(line.as_bytes(), &mut key).expect(line);
+            assert_eq!(String::from_utf8_lossy(&key), expected, "{line}");
+            let port = expected.rsplit(':').next().expect("a port");
+            assert_eq!(host + 1 + port.len(), key.len(), "{line}");
+        }
+        assert_eq!(server_key(b"http:///", &mut key), None);
+        assert_eq!(server_key(b"a b", &mut key), None);
+    }
+
+    #[test]
+    fn an_address_has_the_key_of_a_url_in_which_it_stands() {
+        for address in ["127.0.0.1", "2001:db8::1"] {
+            let address: IpAddr = address.parse().expect("an address");
+            let mut found = Vec::new();
+            address_key(address, &mut found);
+            let url = format!("http://{}/", SocketAddr::new(address, 8080));
+            assert_eq!(key(&url, HostGroup::Address).map(String::into_bytes), Some(found));
         }
     }
 

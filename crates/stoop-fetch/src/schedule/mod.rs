@@ -21,7 +21,7 @@ mod tests;
 use std::time::{Duration, Instant};
 
 pub(crate) use self::feedback::Feedback;
-pub(crate) use self::host_key::host_key;
+pub(crate) use self::host_key::{address_key, host_key, server_key};
 use self::polite::PoliteQueue;
 pub(crate) use self::started::{HostId, Started};
 use crate::lane::Batch;

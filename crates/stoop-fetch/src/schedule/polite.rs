@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::feedback::Feedback;
 use super::host::Host;
-use super::host_key::host_key;
+use super::host_key::{address_key, host_key};
 use super::started::{HostId, Started};
 use crate::job::{Extent, Job};
 use crate::lane::Batch;
@@ -246,8 +246,16 @@ impl PoliteQueue {
     fn push(&mut self, job: Job<'_>, now: Instant) {
         self.held.add(&job);
         self.key.clear();
-        let has_host =
-            job.extent == Extent::Whole && host_key(job.url, self.politeness.group, &mut self.key);
+        let has_host = match job.address {
+            Some(address) => {
+                address_key(address, &mut self.key);
+                true
+            }
+            None => {
+                job.extent == Extent::Whole
+                    && host_key(job.url, self.politeness.group, &mut self.key)
+            }
+        };
         if !has_host {
             self.hostless.push(job);
             return;

@@ -95,6 +95,24 @@ fn ports_schemes_and_letters_are_no_other_host_and_names_under_a_domain_are_one_
 }
 
 #[test]
+fn names_of_one_address_are_one_host_and_so_is_the_address() {
+    let mut test = Test::new(Politeness::default().per_host(1).group(HostGroup::Address), &[]);
+    let [one, two] = [1, 2].map(|n| Some([127, 0, 0, n].into()));
+    for (url, address) in [
+        ("http://a/", one),
+        ("http://b:81/", one),
+        // Their addresses were not found.
+        ("http://c/", None),
+        ("http://c:81/", None),
+        ("http://127.0.0.1/", None),
+        ("http://d/", two),
+    ] {
+        test.incoming.push(Job { address, ..Job::new(url.as_bytes()) });
+    }
+    assert_eq!(test.start_all(), ["http://a/", "http://c/", "http://d/"]);
+}
+
+#[test]
 fn what_names_no_host_waits_for_none() {
     let lines = ["no url", "", "/path", "\u{1}", "http://", "a:b:c"];
     let mut test = Test::new(Politeness::default().per_host(1).interval(SECOND), &lines);

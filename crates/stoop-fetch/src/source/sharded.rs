@@ -42,6 +42,9 @@ pub struct Sharded<S> {
 /// as it is in all versions and on all machines. By [`HostGroup::RegistrableDomain`], it depends on the list of public
 /// suffixes too, which a version of this crate has as it was when that was published.
 ///
+/// By [`HostGroup::Address`] it depends on the name alone, as by [`HostGroup::Host`]: hosts at one address may be in several
+/// shards.
+///
 /// What leads to no host belongs to the first shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -38,12 +39,21 @@ struct Said {
 #[derive(Default)]
 pub(crate) struct Following {
     said: Said,
+    /// The key of its next request's host that is being looked up.
+    lookup: Option<Lookup>,
     /// The turn that the job waits for.
     wait: Option<Wait>,
     /// The place of its last request, if it is another than that of its first one.
     pub(crate) place: Option<Place>,
     /// What came of the last attempt, if another follows.
     pub(crate) last: Option<Feedback>,
+}
+
+/// The key of a host that is being looked up, for a request for this URL.
+pub(crate) struct Lookup {
+    pub(crate) url: Box<str>,
+    pub(crate) key: Pin<Box<dyn Future<Output = Box<[u8]>> + Send>>,
+    pub(crate) since: Instant,
 }
 
 /// A turn that a job waits for.
@@ -101,6 +111,21 @@ impl Following {
     /// The next request may be sent.
     pub(crate) fn go_on(&mut self) {
         self.said.is_granted = true;
+    }
+
+    /// The key of the host is looked up at which the job will wait for a turn.
+    pub(crate) fn begin_lookup(&mut self, lookup: Lookup) {
+        self.lookup = Some(lookup);
+    }
+
+    /// Waits for the key of the host, if it is looked up, and returns it with what it was looked up for.
+    pub(crate) fn poll_lookup(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<(Lookup, Box<[u8]>)>> {
+        let Some(lookup) = &mut self.lookup else { return Poll::Ready(None) };
+        let Poll::Ready(key) = lookup.key.as_mut().poll(cx) else { return Poll::Pending };
+        Poll::Ready(self.lookup.take().map(|lookup| (lookup, key)))
     }
 
     /// The job waits for a turn.

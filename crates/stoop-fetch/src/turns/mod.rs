@@ -17,7 +17,7 @@ mod following;
 mod mailbox;
 mod ticket;
 
-pub(crate) use self::following::{Following, Wait, wait_for_turn, waited};
+pub(crate) use self::following::{Following, Lookup, Wait, wait_for_turn, waited};
 pub(crate) use self::mailbox::{Mail, Mailboxes, Post};
 #[cfg(test)]
 pub(crate) use self::ticket::Ticket;

@@ -116,7 +116,7 @@ impl<F: RecordFormat> Worker<F> {
                 return true;
             }
             let Some(room) = schedule.room() else { return false };
-            match self.lane().refill(room) {
+            match self.run.refill(self.index, room) {
                 Refill::Lines => {}
                 Refill::Empty => return false,
                 Refill::End => {

@@ -8,11 +8,12 @@ use std::time::Instant;
 use stoop::{Error, Phase, Request};
 
 use super::Worker;
+use crate::addresses::UrlHost;
 use crate::format::RecordFormat;
 use crate::record::Outcome;
-use crate::schedule::{Feedback, host_key};
+use crate::schedule::Feedback;
 use crate::target::worker_of_key;
-use crate::turns::{Answer, Following, Mail, Post, Turn, Wait};
+use crate::turns::{Answer, Following, Lookup, Mail, Post, Turn, Wait};
 
 impl<F: RecordFormat> Worker<F> {
     /// Fetches a request of the job of slot `index`, and those that follow from it in turn.
@@ -65,11 +66,29 @@ impl<F: RecordFormat> Worker<F> {
 
     /// A request for `url` waits for its turn.
     fn want(&self, index: usize, following: &mut Following, url: &str) {
-        let group = self.run.settings.politeness.as_ref().map(|politeness| politeness.group);
-        let mut key = Vec::new();
-        if !group.is_some_and(|group| host_key(url.as_bytes(), group, &mut key)) {
-            return following.go_on();
+        let since = Instant::now();
+        let Some(politeness) = &self.run.settings.politeness else { return following.go_on() };
+        match UrlHost::of(url, politeness.group, self.run.finder()) {
+            UrlHost::Known(key) => self.want_of(index, following, url, key, since),
+            UrlHost::LookedUp(key) => {
+                // It will hardly be at the host of the last request, which need not wait for it.
+                self.leave(index, following);
+                self.slots.borrow_mut().wait(index);
+                following.begin_lookup(Lookup { url: url.into(), key, since });
+            }
+            UrlHost::None => following.go_on(),
         }
+    }
+
+    /// A request for `url`, whose host has this key, waits for its turn.
+    fn want_of(
+        &self,
+        index: usize,
+        following: &mut Following,
+        url: &str,
+        key: Box<[u8]>,
+        since: Instant,
+    ) {
         let home = self.slots.borrow().slot(index).job.host;
         let place = match &following.place {
             Some(place) => Some(place.host).filter(|_| *place.key == *key),
@@ -84,10 +103,10 @@ impl<F: RecordFormat> Worker<F> {
         following.begin_wait(Wait {
             post: self.run.clone(),
             worker,
-            key: key.into(),
+            key,
             ticket,
             has_place: place.is_some(),
-            since: Instant::now(),
+            since,
         });
         self.slots.borrow_mut().wait(index);
         self.run.post(worker, Mail::Want(turn));
@@ -100,6 +119,13 @@ impl<F: RecordFormat> Worker<F> {
         following: &mut Following,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), Outcome>> {
+        match following.poll_lookup(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Some((Lookup { url, since, .. }, key))) => {
+                self.want_of(index, following, &url, key, since);
+            }
+            Poll::Ready(None) => {}
+        }
         let Poll::Ready(answered) = following.poll_wait(cx) else { return Poll::Pending };
         let Some((since, answer)) = answered else { return Poll::Ready(Ok(())) };
         self.slots.borrow_mut().go_on(index, since.elapsed());

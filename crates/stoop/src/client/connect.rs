@@ -1,5 +1,6 @@
 //! Making a connection: the name, the address, TLS, each with its own time.
 
+mod addresses;
 mod secure;
 
 use std::future::Future;

@@ -231,3 +231,44 @@ async fn one_address_may_stand_for_all_hosts_that_have_none() {
     });
     assert!(text(&elsewhere.build().unwrap(), &asked("a.test")).await.is_err());
 }
+
+#[tokio::test]
+async fn a_client_tells_the_addresses_that_it_would_connect_to() {
+    let builder = || {
+        Client::builder()
+            .custom_resolver(async |host: String| match &*host {
+                "found.test" => Ok(Addresses::from(vec![THERE, HERE])),
+                "slow.test" => std::future::pending().await,
+                _ => Err(format!("there is no {host}")),
+            })
+            .resolve("own.test:81", [HERE])
+            .connect_to("old.test:80", "own.test:81")
+            .unwrap()
+    };
+    let mut limits = stoop::ClientLimits::default();
+    limits.time.dns = Some(Duration::from_millis(50));
+    let client = builder().limits(limits).build().unwrap();
+    let addresses = async |client: &Client, url: &str| {
+        client.addresses_of(url).await.map(|found| found.to_vec()).map_err(kind_and_phase)
+    };
+    let dns = |kind| Err((kind, Phase::Dns));
+    for (url, expected) in [
+        ("http://127.0.0.5:1/", Ok(vec![THERE])),
+        ("https://[::1]/x", Ok(vec![IpAddr::V6(Ipv6Addr::LOCALHOST)])),
+        ("http://Found.test/", Ok(vec![THERE, HERE])),
+        ("http://own.test:81/", Ok(vec![HERE])),
+        ("http://own.test/", dns(ErrorKind::DnsOther)),
+        ("http://old.test/", Ok(vec![HERE])),
+        ("http://slow.test/", dns(ErrorKind::DnsTimeout)),
+        ("nothing", Err((ErrorKind::InvalidUrl, Phase::Request))),
+    ] {
+        assert_eq!(addresses(&client, url).await, expected, "{url}");
+    }
+    let six = builder().local_address(IpAddr::V6(Ipv6Addr::UNSPECIFIED)).build().unwrap();
+    let unreachable = Err((ErrorKind::ConnectUnreachable, Phase::Connect));
+    assert_eq!(addresses(&six, "http://found.test/").await, unreachable);
+    let filtered = builder().address_filter(|address| address != THERE).build().unwrap();
+    assert_eq!(addresses(&filtered, "http://found.test/").await, Ok(vec![HERE]));
+    let handler = Client::builder().handler(|_: Request| "here").build().unwrap();
+    assert_eq!(addresses(&handler, "http://found.test/").await, dns(ErrorKind::DnsOther));
+}

@@ -1,0 +1,72 @@
+//! Finds the addresses of servers, and remembers them for all threads of a run.
+
+use std::fmt::{self, Formatter};
+use std::net::IpAddr;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use super::book::{AddressBook, Found};
+use crate::target::target;
+
+/// The address of a URL's host that is being looked up.
+pub(crate) type LookingUp = Pin<Box<dyn Future<Output = Option<IpAddr>> + Send>>;
+
+/// Finds the addresses of servers.
+pub(crate) struct AddressFinder {
+    look_up: Box<dyn Fn(Box<str>) -> LookingUp + Send + Sync>,
+    book: Mutex<AddressBook>,
+}
+
+impl AddressFinder {
+    /// One that looks up the address of a URL's host by `look_up`, which has a time limit of its own.
+    pub(crate) fn new(look_up: impl Fn(Box<str>) -> LookingUp + Send + Sync + 'static) -> Self {
+        Self { look_up: Box::new(look_up), book: Mutex::default() }
+    }
+
+    /// What is known of the server with that [key](crate::schedule::server_key).
+    pub(crate) fn known(&self, server: &[u8]) -> Option<Found> {
+        self.book().find(server, Instant::now())
+    }
+
+    /// Looks up the server with that key, to which `line` leads.
+    pub(crate) fn find(
+        self: &Arc<Self>,
+        server: &[u8],
+        line: &[u8],
+    ) -> impl Future<Output = Found> + Send + use<> {
+        let (finder, server) = (Arc::clone(self), Box::from(server));
+        let url = std::str::from_utf8(line).ok().and_then(|line| target(line).ok());
+        let looking_up = url.map(|url| (self.look_up)(url.into()));
+        async move {
+            let address = match looking_up {
+                Some(looking_up) => looking_up.await,
+                None => None,
+            };
+            let found = address.map_or(Found::Nothing, Found::Address);
+            finder.book().insert(server, found, Instant::now());
+            found
+        }
+    }
+
+    /// The same for a server that hardly needs to be looked up: none if it does.
+    pub(super) fn find_at_once(self: &Arc<Self>, server: &[u8], line: &[u8]) -> Option<Found> {
+        let finding = pin!(self.find(server, line));
+        match finding.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(found) => Some(found),
+            Poll::Pending => None,
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, AddressBook> {
+        // No code under the lock can panic half-way, so the state behind a poisoned lock is sound.
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for AddressFinder {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AddressFinder").finish_non_exhaustive()
+    }
+}
