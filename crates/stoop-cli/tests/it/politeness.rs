@@ -55,6 +55,12 @@ fn sorted(log: &HostLog) -> Vec<(Instant, Instant)> {
     log
 }
 
+/// Whether each request of a run that began then came at least an interval after the one before was sent. A request may come
+/// late on a busy machine, and the next in time: so none may come earlier than its place allows.
+fn kept_interval(log: &[(Instant, Instant)], interval: Duration, begun: Instant) -> bool {
+    (0..).zip(log).all(|(n, (came, _))| came.duration_since(begun) >= interval * n)
+}
+
 fn urls(address: SocketAddr, n: usize) -> String {
     (0..n).map(|n| format!("http://{address}/{n}\n")).collect()
 }
@@ -102,14 +108,13 @@ fn the_names_of_a_domain_share_its_limits_over_all_cores_if_that_is_asked_for() 
         .iter()
         .map(|name| format!(" --resolve {name}:{}:127.0.0.1", address.port()))
         .collect();
+    let begun = Instant::now();
     let options = "--by-domain --per-host 1 --host-rate 20 --cores 2 --summary none";
     let ran = run(stoop(&format!("fetch {options}{resolve}")), list);
     assert_eq!((ran.code, ran.lines().len()), (Some(0), 16));
     let log = sorted(&log);
     assert!(log.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{log:?}");
-    let gaps = log.windows(2).map(|pair| pair[1].0.duration_since(pair[0].0));
-    let shortest = gaps.min().expect("several");
-    assert!(shortest >= Duration::from_millis(30), "{shortest:?}");
+    assert!(kept_interval(&log, Duration::from_millis(50), begun), "{log:?}");
 }
 
 #[test]
@@ -129,16 +134,13 @@ fn starts_of_a_host_are_an_interval_apart() {
     for option in ["--host-interval 0.1", "--host-rate 10"] {
         let log = HostLog::default();
         let address = host(&log, Duration::ZERO, 0, "");
+        let begun = Instant::now();
         let ran = run(stoop(&format!("fetch --summary none {option}")), urls(address, 6));
         assert_eq!((ran.code, ran.lines().len()), (Some(0), 6));
         let log = sorted(&log);
-        // A connection may take a moment longer for the first of them.
-        let all = log[5].0.duration_since(log[0].0);
-        assert!((Duration::from_millis(480)..Duration::from_secs(5)).contains(&all), "{all:?}");
-        for pair in log.windows(2) {
-            let gap = pair[1].0.duration_since(pair[0].0);
-            assert!(gap >= Duration::from_millis(80), "{option}: {gap:?}");
-        }
+        let all = log[5].0.duration_since(begun);
+        assert!(all < Duration::from_secs(5), "{option}: {all:?}");
+        assert!(kept_interval(&log, Duration::from_millis(100), begun), "{option}: {log:?}");
     }
 }
 

@@ -186,9 +186,9 @@ fn a_crawl_delay_is_the_interval_of_its_host() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     let seen = site.seen.lock().expect("no panic");
     assert_eq!(seen[0].1, "/robots.txt");
-    for pair in seen[1..].windows(2) {
-        let gap = pair[1].0.duration_since(pair[0].0);
-        assert!(gap >= Duration::from_millis(400), "{gap:?}");
+    // A request may be slow to arrive, and the next in time.
+    for (n, (at, ..)) in (0..).zip(&seen[1..]) {
+        assert!(at.duration_since(begun) >= Duration::from_millis(500) * n, "{seen:?}");
     }
 }
 
