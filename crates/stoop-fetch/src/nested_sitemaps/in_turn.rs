@@ -36,6 +36,10 @@ impl InTurn<'_> {
         let mut following = Following::default();
         if let Ok(Some(url)) = request.as_ref().map(Request::url) {
             self.want(&mut following, url);
+            if let Err(suspended) = poll_fn(|cx| self.poll_turn(&mut following, cx)).await {
+                return suspended;
+            }
+            following.begin_again();
         }
         let mut fetching = pin!(fetcher.fetch(request));
         let outcome = poll_fn(|cx| {
