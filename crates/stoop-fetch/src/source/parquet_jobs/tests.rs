@@ -116,7 +116,7 @@ fn columns_that_are_not_there_or_no_texts_are_told() {
     for (jobs, expected) in [
         (table.jobs().url_column("link"), "there is no column \"link\": they are \"v\", \"id\""),
         (table.jobs().url_column("urk"), "did you mean \"url\"?"),
-        (table.jobs().url_column(99), "there is no column 99: they are 1 to 46"),
+        (table.jobs().url_column(99), "there is no column 99: they are 1 to 48"),
         (table.jobs().url_column("status"), "column \"status\" is of the type INT32, and no text"),
         (table.jobs().url_column("start_time"), "is of the type INT64 (TIMESTAMP_MILLIS), and no"),
         (table.jobs().url_column("chain"), "column \"chain\" is a list, and no text"),
