@@ -1,4 +1,4 @@
-//! The mixed list of a work of `politeness`, what is to come of each URL, and the time that the limits of the hosts imply.
+//! The mixed list of a work of `politeness`, what is to come of each URL, and the time that the hosts' limits imply.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

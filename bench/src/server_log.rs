@@ -100,9 +100,9 @@ impl HostLog {
         self.0.iter().filter(|request| request.is_overload()).count()
     }
 
-    /// How many requests began while the host was to be left alone: within the Retry-After of a 429 or 503, or `unnamed`
-    /// if it had none, but later than `on_the_way` behind it. When the client sent a request cannot be known: one that
-    /// comes so soon was on its way.
+    /// How many requests began while the host was to be left alone: within the Retry-After of a 429 or 503, or
+    /// `unnamed` if it had none, but later than `on_the_way` behind it. When the client sent a request cannot be known:
+    /// one that comes so soon was on its way.
     pub(crate) fn in_pauses(&self, unnamed: Duration, on_the_way: Duration) -> usize {
         let overloads = self.0.iter().filter(|request| request.is_overload());
         let pauses: Vec<(Duration, Duration)> = overloads

@@ -1,7 +1,7 @@
 //! The answer that a path asks for: `/WAIT/STATUS/REST`, after WAIT milliseconds.
 //!
-//! REST is the Retry-After of a 429 or 503, in seconds, and of a 302 where it leads, without `http://`. What is missing is
-//! none, 200 and 0 ms. In front of WAIT may be other segments, which begin with a letter.
+//! REST is the Retry-After of a 429 or 503, in seconds, and of a 302 where it leads, without `http://`. What is missing
+//! is none, 200 and 0 ms. In front of WAIT may be other segments, which begin with a letter.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `many-hosts`: a million URLs of thousands of hosts, of which some fail, by `stoop fetch` as it is without options: the
-//! memory that it takes, and whether each line is as planned.
+//! `many-hosts`: a million URLs of thousands of hosts, of which some fail, by `stoop fetch` as it is without options:
+//! the memory that it takes, and whether each line is as planned.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -227,8 +227,8 @@ fn halves(looks: &[MemoryLook]) -> [f64; 2] {
 
 fn subject(options: &ManyHostsOptions) -> Subject {
     let what = format!(
-        "{} URLs of {} hosts, of which 83 % answer 200 within 50 ms and 2 % each refuse, reset or close, {} rounds; client \
-         on one core, server on another",
+        "{} URLs of {} hosts, of which 83 % answer 200 within 50 ms and 2 % each refuse, reset or close, {} rounds; \
+         client on one core, server on another",
         options.urls, options.hosts, options.rounds
     );
     let figures = vec![

@@ -42,7 +42,7 @@ const BASE: PoliteWork = PoliteWork {
 pub(crate) const LISTS: &[PoliteWork] = &[
     PoliteWork {
         name: "at-once",
-        about: "8 at once at a host: one with a quarter of the URLs, which takes 100 ms, beside 60 that take 50 to 350 ms",
+        about: "8 at once at a host: one with the most URLs, which takes 100 ms, beside 60 that take 50 to 350 ms",
         hosts: at_once,
         ..BASE
     },
@@ -56,16 +56,16 @@ pub(crate) const LISTS: &[PoliteWork] = &[
     },
     PoliteWork {
         name: "overload",
-        about: "8 at once at a host: 20 hosts that answer 429 or 503 once in 50 or 100 requests, with a Retry-After of 1 \
-                or 2 s or, of 503, without one, beside 40 others",
+        about: "8 at once at a host: 20 hosts that answer 429 or 503 once in 50 or 100 requests, with a Retry-After \
+                of 1 or 2 s or, of 503, without one, beside 40 others",
         hosts: overload,
         has_overloads: true,
         ..BASE
     },
     PoliteWork {
         name: "robots",
-        about: "8 at once at a host and robots.txt: 20 hosts with a Crawl-delay of 100 or 200 ms and forbidden paths, 5 \
-                whose robots.txt is answered by 503, and 20 without one",
+        about: "8 at once at a host and robots.txt: 20 hosts with a Crawl-delay of 100 or 200 ms and forbidden paths, \
+                5 whose robots.txt is answered by 503, and 20 without one",
         options: &["--per-host", "8", "--robots"],
         hosts: robots,
         has_robots: true,
@@ -73,8 +73,8 @@ pub(crate) const LISTS: &[PoliteWork] = &[
     },
     PoliteWork {
         name: "redirects",
-        about: "50 ms between the starts at a host, and 8 at once: 20 hosts, one in four of whose URLs leads to the same \
-                host or to another",
+        about: "50 ms between the starts at a host, and 8 at once: 20 hosts, one in four of whose URLs leads to the \
+                same host or to another",
         options: &["--per-host", "8", "--host-interval", "0.05"],
         limits: INTERVAL,
         hosts: redirects,
