@@ -24,14 +24,27 @@ pub(crate) struct LoggedRequest {
 /// The requests of one host, in the order in which they came.
 pub(crate) struct HostLog(pub(crate) Vec<LoggedRequest>);
 
-/// Reads a log of lines `HOST TARGET BEGUN_US ENDED_US STATUS RETRY_AFTER_S`, where `-` is none.
-pub(crate) fn parse(text: &str) -> Result<BTreeMap<Ipv4Addr, HostLog>> {
-    let mut hosts: BTreeMap<Ipv4Addr, HostLog> = BTreeMap::new();
+/// What a server has written down.
+#[derive(Default)]
+pub(crate) struct ServerLog {
+    pub(crate) hosts: BTreeMap<Ipv4Addr, HostLog>,
+    /// The longest time for which the server did not run when it was to.
+    pub(crate) longest_stall: Duration,
+}
+
+/// Reads a log of lines `HOST TARGET BEGUN_US ENDED_US STATUS RETRY_AFTER_S`, where `-` is none, and `stall US`.
+pub(crate) fn parse(text: &str) -> Result<ServerLog> {
+    let mut log = ServerLog::default();
     for line in text.lines() {
-        let (host, request) = parse_line(line).with_context(|| format!("the log says {line:?}"))?;
-        hosts.entry(host).or_insert_with(|| HostLog(Vec::new())).0.push(request);
+        let unknown = || format!("the log says {line:?}");
+        if let Some(stall) = line.strip_prefix("stall ") {
+            log.longest_stall = Duration::from_micros(stall.parse().with_context(unknown)?);
+            continue;
+        }
+        let (host, request) = parse_line(line).with_context(unknown)?;
+        log.hosts.entry(host).or_insert_with(|| HostLog(Vec::new())).0.push(request);
     }
-    Ok(hosts)
+    Ok(log)
 }
 
 fn parse_line(line: &str) -> Option<(Ipv4Addr, LoggedRequest)> {
@@ -132,7 +145,7 @@ mod tests {
     use super::*;
 
     fn one_host(text: &str) -> HostLog {
-        let mut hosts = parse(text).unwrap();
+        let mut hosts = parse(text).unwrap().hosts;
         assert_eq!(hosts.len(), 1);
         hosts.pop_first().unwrap().1
     }
@@ -143,12 +156,14 @@ mod tests {
 
     #[test]
     fn requests_are_kept_by_their_hosts() {
-        let hosts = parse(
+        let log = parse(
             "127.1.0.1 /5/200?1 100 5100 200 -\n\
              127.1.0.2 /5/429/2?2 200 5200 429 2\n\
-             127.1.0.1 /5/200?3 300 - 0 -\n",
+             127.1.0.1 /5/200?3 300 - 0 -\n\
+             stall 1500\n",
         );
-        let hosts = hosts.unwrap();
+        let ServerLog { hosts, longest_stall } = log.unwrap();
+        assert_eq!(longest_stall.as_micros(), 1_500);
         let counts: Vec<_> = hosts.values().map(|host| host.0.len()).collect();
         assert_eq!(counts, [2, 1]);
         let overload = &hosts[&Ipv4Addr::new(127, 1, 0, 2)].0[0];

@@ -10,18 +10,25 @@
 //!
 //! `GET /log` at 127.0.0.1 answers with a line for each request that came so far to any other address, in the order in
 //! which they came: host, target, when its head was read and when the response was handed over, in microseconds
-//! since the start (`-` if that is still to come), the status, and the Retry-After in seconds (`-` without one).
+//! since the start (`-` if that is still to come), the status, and the Retry-After in seconds (`-` without one). The
+//! last line is `stall` and the longest time, in microseconds, for which this process did not run when it was to:
+//! requests that come meanwhile have one time.
 
 use std::fmt::Write;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use stoop::{Request, Response, ServerLimits, StatusCode};
+use tokio::time::sleep;
 
 use crate::many::listener;
 use crate::wanted;
+
+/// How often this process looks whether it runs.
+const TICK: Duration = Duration::from_millis(5);
 
 /// One request.
 struct Entry {
@@ -43,6 +50,7 @@ struct End {
 struct Log {
     begun: Instant,
     entries: Mutex<Vec<Entry>>,
+    longest_stall_us: AtomicU64,
 }
 
 impl Log {
@@ -62,7 +70,18 @@ impl Log {
                 None => writeln!(text, "- 0 -"),
             };
         }
+        let _ = writeln!(text, "stall {}", self.longest_stall_us.load(Relaxed));
         text
+    }
+
+    /// Notices when this process does not run.
+    async fn watch(&self) {
+        loop {
+            let asleep = Instant::now();
+            sleep(TICK).await;
+            let late = asleep.elapsed().saturating_sub(TICK).as_micros();
+            self.longest_stall_us.fetch_max(u64::try_from(late).unwrap_or(u64::MAX), Relaxed);
+        }
     }
 }
 
@@ -71,7 +90,13 @@ pub(crate) async fn serve() -> io::Result<()> {
     let listener = listener()?;
     println!("{}", listener.local_addr()?.port());
     let limits = ServerLimits::default();
-    let log = Arc::new(Log { begun: Instant::now(), entries: Mutex::default() });
+    let log = Arc::new(Log {
+        begun: Instant::now(),
+        entries: Mutex::default(),
+        longest_stall_us: AtomicU64::new(0),
+    });
+    let watched = Arc::clone(&log);
+    tokio::spawn(async move { watched.watch().await });
     loop {
         let (stream, _) = listener.accept().await?;
         let (log, host) = (Arc::clone(&log), stream.local_addr()?.ip());

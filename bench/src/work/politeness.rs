@@ -3,7 +3,6 @@
 
 mod lists;
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
@@ -22,7 +21,7 @@ use crate::program::Program;
 use crate::report::{Report, Subject};
 use crate::run_fetch::{FetchRun, FetchTask};
 use crate::series::{Metric, Sample, Series, metric};
-use crate::server_log::{self, HostLog};
+use crate::server_log::{self, HostLog, ServerLog};
 use crate::{rounds, table, work};
 
 const OF_BOUND: &str = "of_bound";
@@ -49,6 +48,7 @@ const METRICS: &[Metric] = &[
     metric(FORBIDDEN, "forbidden", 0),
     metric(BEYOND, "requests not as planned", 0),
     metric("requests", "requests", 0),
+    metric("stall_ms", "longest stall of the server, ms", 1),
 ];
 
 /// A request that comes so soon behind a 429 or 503 was on its way.
@@ -199,8 +199,9 @@ fn sample(
     list: &PoliteList,
     urls: &[String],
     run: &FetchRun,
-    log: &BTreeMap<Ipv4Addr, HostLog>,
+    server: &ServerLog,
 ) -> Sample {
+    let log = &server.hosts;
     let (wall, bound) = (run.wall.as_secs_f64(), list.bound(work.limits).as_secs_f64());
     let misfits = run.lines.misfits(urls, |index, line| line.code == list.code(index));
     let requests: usize = log.values().map(|host| host.0.len() - host.robots_requests()).sum();
@@ -214,6 +215,7 @@ fn sample(
         (AT_ONCE, most_at_once as f64),
         (BEYOND, requests.abs_diff(list.requests()) as f64),
         ("requests", requests as f64),
+        ("stall_ms", server.longest_stall.as_secs_f64() * 1e3),
     ]);
     if work.has_intervals() {
         let paced = list.hosts().iter().filter_map(|host| {
