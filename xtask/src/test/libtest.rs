@@ -7,6 +7,9 @@ const REPORT_CHARS_MAX: usize = 6_000;
 /// The line before the output of failed tests, and again before their names.
 const FAILURES: &str = "failures:";
 
+/// The line before the frames of a panic, which are left out: they fill pages.
+const BACKTRACE: &str = "stack backtrace:";
+
 /// What a run of test programs printed so far.
 #[derive(Default)]
 pub(crate) struct TestRun {
@@ -56,9 +59,14 @@ impl TestRun {
             return how.to_owned();
         }
         let mut report = format!("{how}; failed: {}", self.failed.join(", "));
+        let mut is_backtrace = false;
         for line in self.output.lines().filter(|line| !line.trim().is_empty()) {
-            report.push_str("\n  ");
-            report.push_str(line);
+            // Its lines are indented; what follows it is not.
+            is_backtrace = line == BACKTRACE || is_backtrace && line.starts_with(' ');
+            if !is_backtrace {
+                report.push_str("\n  ");
+                report.push_str(line);
+            }
         }
         if let Some((end, _)) = report.char_indices().nth(REPORT_CHARS_MAX) {
             report.truncate(end);
@@ -107,6 +115,10 @@ mod tests {
             "",
             "---- one stdout ----",
             "left: 1, right: 2",
+            "stack backtrace:",
+            "   0: rust_begin_unwind",
+            "             at ./src/lib.rs:1:2",
+            "the end",
             "",
             "failures:",
             "    one",
@@ -117,7 +129,7 @@ mod tests {
         ]);
         assert_eq!(
             run.failures("ended with exit status: 101"),
-            "ended with exit status: 101; failed: one\n  ---- one stdout ----\n  left: 1, right: 2"
+            "ended with exit status: 101; failed: one\n  ---- one stdout ----\n  left: 1, right: 2\n  the end"
         );
     }
 
