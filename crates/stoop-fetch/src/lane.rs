@@ -132,24 +132,8 @@ mod tests {
     use std::thread;
 
     use super::batch::LINES_MAX;
+    use super::batch::tests::{batch, lines};
     use super::*;
-    use crate::job::Job;
-
-    fn batch(lines: &[&str]) -> Batch {
-        let mut batch = Batch::default();
-        for line in lines {
-            batch.push(Job::new(line.as_bytes()));
-        }
-        batch
-    }
-
-    fn lines(batch: &mut Batch) -> Vec<String> {
-        let mut lines = Vec::new();
-        while let Some(job) = batch.pop() {
-            lines.push(String::from_utf8_lossy(job.url).into_owned());
-        }
-        lines
-    }
 
     #[test]
     fn lines_pushed_before_the_close_still_arrive() {

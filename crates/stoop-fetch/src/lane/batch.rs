@@ -137,10 +137,10 @@ fn address_of(bytes: &[u8]) -> Option<IpAddr> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn batch(lines: &[&str]) -> Batch {
+    pub(in crate::lane) fn batch(lines: &[&str]) -> Batch {
         let mut batch = Batch::default();
         for line in lines {
             batch.push(Job::new(line.as_bytes()));
@@ -148,7 +148,7 @@ mod tests {
         batch
     }
 
-    fn lines(batch: &mut Batch) -> Vec<String> {
+    pub(in crate::lane) fn lines(batch: &mut Batch) -> Vec<String> {
         let mut lines = Vec::new();
         while let Some(job) = batch.pop() {
             lines.push(String::from_utf8_lossy(job.url).into_owned());
