@@ -11,11 +11,10 @@ use bytes::Bytes;
 use stoop::{Error, Method, Request, StatusCode};
 use tokio::runtime::{Builder, Runtime};
 
-use self::in_turn::InTurn;
+use self::in_turn::NestedSitemap;
 use crate::capture::{BodyBudget, Collector};
 use crate::concurrency::Concurrency;
 use crate::fetcher::{Fetcher, Fetchers};
-use crate::politeness::HostGroup;
 use crate::record::Outcome;
 use crate::robots_gate::{Permission, RobotsGate};
 use crate::robots_known::KnownRobots;
@@ -23,6 +22,7 @@ use crate::run_state::RunState;
 use crate::schedule::host_key;
 use crate::settings::Settings;
 use crate::summary::ResultCode;
+use crate::turns::InTurn;
 
 /// What sitemaps.org allows a sitemap to have.
 const BYTES_MAX: usize = 50 << 20;
@@ -104,8 +104,7 @@ impl NestedSitemaps {
             )),
         };
         let run = run.get().and_then(Weak::upgrade);
-        let in_turn = settings.politeness.as_ref().zip(run.as_ref());
-        let in_turn = in_turn.map(|(politeness, run)| (politeness.group, run));
+        let in_turn = run.as_ref().filter(|run| run.settings.politeness.is_some());
         let content = runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -142,14 +141,10 @@ impl SitemapClient {
     }
 
     /// Fetches a sitemap, in turn where there is a run whose hosts count.
-    async fn fetch(
-        &mut self,
-        url: &str,
-        in_turn: Option<(HostGroup, &Arc<RunState>)>,
-    ) -> Result<Bytes, String> {
+    async fn fetch(&mut self, url: &str, in_turn: Option<&Arc<RunState>>) -> Result<Bytes, String> {
         let mut host = Vec::new();
-        if let Some((group, _)) = in_turn {
-            host_key(url.as_bytes(), group, &mut host);
+        if let Some(politeness) = in_turn.and_then(|run| run.settings.politeness.as_ref()) {
+            host_key(url.as_bytes(), politeness.group, &mut host);
         }
         let mut attempt = 1;
         loop {
@@ -176,20 +171,18 @@ impl SitemapClient {
     async fn fetch_once(
         &self,
         url: &str,
-        in_turn: Option<(HostGroup, &Arc<RunState>)>,
+        in_turn: Option<&Arc<RunState>>,
     ) -> Result<Outcome, String> {
-        let robots = self.robots.as_ref();
-        let in_turn = in_turn.map(|(group, run)| InTurn { run, group, robots });
         let request = self.fetcher.request(url, None);
         if let Ok(Some(url)) = request.as_ref().map(Request::url) {
             self.ask(url).await?;
         }
-        let mut outcome = self.send(in_turn.as_ref(), request).await;
+        let mut outcome = self.send(in_turn, request).await;
         // Where a redirect leads to an origin that was not asked yet, what that says decides whether it is followed.
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take() else { break };
             self.ask(&to).await?;
-            outcome = self.send(in_turn.as_ref(), self.fetcher.request(url, None)).await;
+            outcome = self.send(in_turn, self.fetcher.request(url, None)).await;
         }
         Ok(outcome)
     }
@@ -206,11 +199,22 @@ impl SitemapClient {
         }
     }
 
-    async fn send(&self, in_turn: Option<&InTurn<'_>>, request: Result<Request, Error>) -> Outcome {
-        match in_turn {
-            Some(in_turn) => in_turn.fetch(&self.fetcher, request).await,
-            None => self.fetcher.fetch(request).await,
+    /// Sends a request and those that follow from it, each in its turn where there are turns.
+    async fn send(
+        &self,
+        in_turn: Option<&Arc<RunState>>,
+        request: Result<Request, Error>,
+    ) -> Outcome {
+        let Some(run) = in_turn else { return self.fetcher.fetch(request).await };
+        let mut in_turn = InTurn::new(NestedSitemap::new(run, self.robots.as_ref()));
+        if let Ok(Some(url)) = request.as_ref().map(Request::url)
+            && let Err(ended) = in_turn.turn(url).await
+        {
+            return ended;
         }
+        let outcome = in_turn.fetch(&self.fetcher, request).await;
+        in_turn.end(&outcome);
+        outcome
     }
 }
 

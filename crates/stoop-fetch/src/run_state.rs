@@ -261,4 +261,10 @@ impl Post for RunState {
             self.lanes[worker].wake_worker();
         }
     }
+
+    fn give_back_permit(&self, worker: usize) {
+        if let Some(next) = self.permits.give_back(worker) {
+            self.lanes[next].wake_worker();
+        }
+    }
 }

@@ -9,14 +9,25 @@ use crate::record::{Outcome, Record, unix_ms, whole_ms};
 use crate::schedule::{HostId, Started};
 use crate::settings::Settings;
 
+/// How many jobs may wait for turns, each with some 10 KiB of memory, before no more are started: over all workers, and for
+/// each at least.
+const WAITING_MAX: usize = 2048;
+const WAITING_MAX_EACH: usize = 128;
+
 /// All slots of a worker, the open and the closed ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SlotTable {
     all: Vec<UrlSlot>,
     free: Vec<usize>,
+    /// How many slots have a permit.
+    permits: usize,
+    /// How many slots wait for turns, and may wait before no more jobs are started.
+    waiting: usize,
+    waiting_max: usize,
 }
 
-/// A slot: one line from its start to its answer, then the next.
+/// A slot: one line from its start to its answer, then the next. It is opened with a permit for one job in flight, and may
+/// lose that.
 #[derive(Debug)]
 pub(crate) struct UrlSlot {
     pub(crate) job: Started,
@@ -27,8 +38,9 @@ pub(crate) struct UrlSlot {
     pub(crate) start_ms: i64,
     /// The line has no answer yet.
     is_pending: bool,
-    /// A request of the job waits for the turn of its host: its clock stands still.
-    is_waiting: bool,
+    pub(crate) has_permit: bool,
+    /// Since when a request of the job waits for the turn of its host: its clock stands still.
+    waits_since: Option<Instant>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -38,6 +50,8 @@ pub(crate) struct Answered {
     pub(crate) job: Started,
     pub(crate) start_ms: i64,
     pub(crate) duration: Duration,
+    /// It was in flight, and did not wait for a turn.
+    pub(crate) was_in_flight: bool,
 }
 
 impl Answered {
@@ -66,20 +80,29 @@ impl Answered {
 }
 
 impl SlotTable {
-    /// Opens a slot, a closed one if there is any.
+    /// A table of one of so many workers, without slots.
+    pub(crate) fn new(workers: usize) -> Self {
+        let waiting_max = (WAITING_MAX / workers).max(WAITING_MAX_EACH);
+        Self { all: Vec::new(), free: Vec::new(), permits: 0, waiting: 0, waiting_max }
+    }
+
+    /// Opens a slot, a closed one if there is any, which has a permit.
     pub(crate) fn open(&mut self) -> usize {
-        self.free.pop().unwrap_or_else(|| {
+        let index = self.free.pop().unwrap_or_else(|| {
             self.all.push(UrlSlot {
                 job: Started::default(),
                 start: Instant::now(),
                 sent: Instant::now(),
                 start_ms: 0,
                 is_pending: false,
-                is_waiting: false,
+                has_permit: false,
+                waits_since: None,
                 task: None,
             });
             self.all.len() - 1
-        })
+        });
+        self.set_permit(index, true);
+        index
     }
 
     /// Stores the task of an open slot.
@@ -87,10 +110,48 @@ impl SlotTable {
         self.all[index].task = Some(task);
     }
 
-    /// Closes a slot, to be opened again.
-    pub(crate) fn close(&mut self, index: usize) {
+    /// Closes a slot, to be opened again. Returns whether it had a permit.
+    #[must_use]
+    pub(crate) fn close(&mut self, index: usize) -> bool {
         self.all[index].task = None;
+        self.set_waiting(index, None);
         self.free.push(index);
+        self.take_permit(index)
+    }
+
+    /// How many permits the slots have.
+    pub(crate) fn permits(&self) -> usize {
+        self.permits
+    }
+
+    /// How many slots wait for turns.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether so many slots wait for turns that no more jobs should start.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.waiting >= self.waiting_max
+    }
+
+    /// Takes the permit of a slot. Returns whether it had one.
+    #[must_use]
+    pub(crate) fn take_permit(&mut self, index: usize) -> bool {
+        let had = self.all[index].has_permit;
+        self.set_permit(index, false);
+        had
+    }
+
+    fn set_permit(&mut self, index: usize, has_permit: bool) {
+        let had = std::mem::replace(&mut self.all[index].has_permit, has_permit);
+        self.permits = self.permits + usize::from(has_permit) - usize::from(had);
+    }
+
+    fn set_waiting(&mut self, index: usize, since: Option<Instant>) -> Option<Instant> {
+        let before = std::mem::replace(&mut self.all[index].waits_since, since);
+        self.waiting += usize::from(since.is_some());
+        self.waiting -= usize::from(before.is_some());
+        before
     }
 
     /// The number of open slots.
@@ -106,7 +167,7 @@ impl SlotTable {
         }
         slot.start = Instant::now();
         (slot.sent, slot.start_ms) = (slot.start, unix_ms());
-        (slot.is_pending, slot.is_waiting) = (true, false);
+        slot.is_pending = true;
         true
     }
 
@@ -117,17 +178,22 @@ impl SlotTable {
         slot.sent = slot.start;
     }
 
-    /// Stops the clock of a slot's job, whose next request waits for a turn.
-    pub(crate) fn wait(&mut self, index: usize) {
-        self.all[index].is_waiting = true;
+    /// Stops the clock of a slot's job, whose next request waits for a turn from `now` on. Returns whether it had a permit,
+    /// which it loses.
+    #[must_use]
+    pub(crate) fn wait(&mut self, index: usize, now: Instant) -> bool {
+        self.set_waiting(index, Some(now));
+        self.take_permit(index)
     }
 
-    /// The clock of a slot's job goes on, after this time.
-    pub(crate) fn go_on(&mut self, index: usize, waited: Duration) {
+    /// The clock of a slot's job goes on, which has a permit again if `has_permit`.
+    pub(crate) fn go_on(&mut self, index: usize, has_permit: bool) {
+        let now = Instant::now();
+        let since = self.set_waiting(index, None).unwrap_or(now);
+        self.set_permit(index, has_permit);
         let slot = &mut self.all[index];
-        slot.is_waiting = false;
-        slot.start += waited;
-        slot.sent = Instant::now();
+        slot.start += now.saturating_duration_since(since);
+        slot.sent = now;
     }
 
     /// Takes the host that counts the job of a slot.
@@ -145,7 +211,11 @@ impl SlotTable {
         std::mem::take(&mut slot.is_pending).then(|| Answered {
             job: std::mem::take(&mut slot.job),
             start_ms: slot.start_ms,
-            duration: slot.start.elapsed(),
+            duration: match slot.waits_since {
+                Some(since) => since.saturating_duration_since(slot.start),
+                None => slot.start.elapsed(),
+            },
+            was_in_flight: slot.waits_since.is_none(),
         })
     }
 
@@ -162,7 +232,9 @@ impl SlotTable {
     /// Whether a slot's line has been without an answer for longer than `limit` at `now`.
     pub(crate) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
         let slot = &self.all[index];
-        slot.is_pending && !slot.is_waiting && now.saturating_duration_since(slot.start) > limit
+        slot.is_pending
+            && slot.waits_since.is_none()
+            && now.saturating_duration_since(slot.start) > limit
     }
 
     /// Aborts the task of a slot, which then closes the slot.
@@ -188,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_line_is_answered_once() {
-        let mut slots = SlotTable::default();
+        let mut slots = SlotTable::new(1);
         let index = slots.open();
         assert!(slots.answer(index).is_none(), "nothing began");
         begin(&mut slots, index, b"line", Extent::Whole);
@@ -202,7 +274,7 @@ mod tests {
 
     #[test]
     fn only_lines_without_an_answer_can_be_overdue() {
-        let mut slots = SlotTable::default();
+        let mut slots = SlotTable::new(1);
         let index = slots.open();
         begin(&mut slots, index, b"line", Extent::Whole);
         let limit = Duration::from_secs(60);
@@ -216,14 +288,43 @@ mod tests {
 
     #[test]
     fn slots_are_reused_and_the_memory_of_long_lines_is_freed() {
-        let mut slots = SlotTable::default();
+        let mut slots = SlotTable::new(1);
         let (first, second) = (slots.open(), slots.open());
         assert_eq!((first, second, slots.open_count()), (0, 1, 2));
         begin(&mut slots, first, &[b'x'; 60_000], Extent::Whole);
         begin(&mut slots, first, b"short", Extent::Whole);
         assert!(slots.slot(first).job.url.capacity() <= 2048);
-        slots.close(first);
+        assert!(slots.close(first), "it had a permit");
         assert_eq!(slots.open(), first);
         assert_eq!(slots.indices(), 0..2);
+    }
+
+    #[test]
+    fn a_job_that_waits_has_no_permit_and_its_clock_stands_still() {
+        let mut slots = SlotTable::new(1);
+        let index = slots.open();
+        begin(&mut slots, index, b"line", Extent::Whole);
+        let (start, limit) = (slots.slot(index).start, Duration::from_secs(60));
+        assert!(slots.wait(index, start + Duration::from_secs(1)), "it had a permit");
+        assert_eq!((slots.permits(), slots.waiting(), slots.open_count()), (0, 1, 1));
+        assert!(!slots.is_overdue(index, limit, start + 2 * limit));
+        let answered = slots.answer(index).expect("pending");
+        assert_eq!((answered.duration, answered.was_in_flight), (Duration::from_secs(1), false));
+        slots.keep(index, answered);
+        assert!(!slots.is_crowded());
+        slots.waiting_max = 1;
+        assert!(slots.is_crowded());
+        assert!(!slots.close(index), "it has no permit");
+        assert_eq!((slots.permits(), slots.waiting(), slots.open_count()), (0, 0, 0));
+
+        assert_eq!(slots.open(), index);
+        begin(&mut slots, index, b"line", Extent::Whole);
+        let start = slots.slot(index).start;
+        assert!(slots.wait(index, start));
+        slots.go_on(index, true);
+        assert!(slots.slot(index).start >= start);
+        assert_eq!((slots.permits(), slots.waiting()), (1, 0));
+        assert!(slots.answer(index).expect("pending").was_in_flight);
+        assert!(slots.take_permit(index) && !slots.close(index));
     }
 }

@@ -7,6 +7,7 @@
 //! ([`SlotTable`]): when the run ends early, it says which lines still need an answer.
 
 mod answers;
+mod dispatching;
 mod fetching;
 mod finishing;
 mod following;
@@ -14,7 +15,6 @@ mod format_buffer;
 mod overdue;
 
 use std::cell::{Cell, RefCell};
-use std::future::pending;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,20 +25,19 @@ use stoop::Phase;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Semaphore;
 use tokio::task::{consume_budget, spawn_local};
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use self::format_buffer::FormatBuffer;
 use crate::capture::Collector;
 use crate::fetcher::Fetcher;
 use crate::format::RecordFormat;
-use crate::lane::{Lane, Refill};
+use crate::lane::Lane;
 use crate::record::Outcome;
 use crate::robots_gate::RobotsGate;
 use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::slots::SlotTable;
 use crate::summary::Summary;
-use crate::tuning_gauge::Demand;
+use crate::turns::Post;
 
 /// How many pieces of content are worked on at once by other threads, for each worker.
 const FINISHING_AT_ONCE: usize = 4;
@@ -88,7 +87,7 @@ pub(crate) fn work<F: RecordFormat>(
             is_lane_ended: Cell::new(false),
             waits_for_permits: Cell::new(false),
             sleeps_until: Cell::new(None),
-            slots: RefCell::default(),
+            slots: RefCell::new(SlotTable::new(run.settings.workers)),
             last_overdue_check: Cell::new(Instant::now()),
             keeps_until_written,
             finishing: Cell::new(0),
@@ -97,7 +96,7 @@ pub(crate) fn work<F: RecordFormat>(
             summary: RefCell::default(),
         });
         // A task, because waking the root future from its own thread costs a system call.
-        let dispatched = spawn_local(dispatch(Rc::clone(&worker))).await;
+        let dispatched = spawn_local(Rc::clone(&worker).dispatch()).await;
         dispatched.map_err(io::Error::other)?;
         io::Result::Ok(worker)
     })?;
@@ -130,43 +129,6 @@ struct Worker<F> {
     summary: RefCell<Summary>,
 }
 
-/// Starts slots whenever there are lines, permits and room in the output. It is woken for each of
-/// these, and when a slot ends.
-async fn dispatch<F: RecordFormat>(worker: Rc<Worker<F>>) {
-    let mut overdue_checks = interval(worker.overdue_check_interval());
-    overdue_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        if worker.run.is_stopping() {
-            return worker.cancel().await;
-        }
-        worker.give_turns();
-        worker.start_slots();
-        if worker.is_done() {
-            // Also those that were granted while nothing could be started.
-            worker.decline_permits();
-            if worker.run.is_over(worker.index) {
-                return;
-            }
-        }
-        let due = worker.schedule.borrow().due();
-        worker.sleeps_until.set(due);
-        tokio::select! {
-            biased;
-            () = worker.lane().woken() => {}
-            () = until(due) => {}
-            _ = overdue_checks.tick() => worker.cut_overdue(),
-        }
-    }
-}
-
-/// Waits until then, or for ever.
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due.into()).await,
-        None => pending().await,
-    }
-}
-
 /// Fetches the line its table entry holds, and the next, for as long as there is one.
 async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
     let guard = SlotGuard { worker, index };
@@ -184,69 +146,6 @@ async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
 impl<F: RecordFormat> Worker<F> {
     fn lane(&self) -> &Lane {
         &self.run.lanes[self.index]
-    }
-
-    /// Gives turns to requests that wait for one, of this worker's jobs and of others'.
-    fn give_turns(&self) {
-        let mail = self.run.take_mail(self.index);
-        self.schedule.borrow_mut().give_turns(mail);
-    }
-
-    /// Starts a slot for each line that can be fetched now.
-    fn start_slots(self: &Rc<Self>) {
-        while !self.run.is_full() {
-            let wanted = self.ready_lines();
-            if wanted == 0 {
-                self.waits_for_permits.set(false);
-                let has_jobs = !self.schedule.borrow().is_empty();
-                self.tell_demand(if has_jobs { Demand::Hosts } else { Demand::Source });
-                self.decline_permits();
-                return;
-            }
-            let permits = self.run.permits.take(self.index, wanted);
-            for _ in 0..permits {
-                self.start_slot();
-            }
-            self.waits_for_permits.set(permits < wanted);
-            if permits < wanted {
-                self.tell_demand(Demand::Permits);
-                return;
-            }
-        }
-    }
-
-    /// How many lines may be started now, or fewer, but some if there are any here or in the lane.
-    fn ready_lines(&self) -> usize {
-        let mut schedule = self.schedule.borrow_mut();
-        loop {
-            let ready = schedule.ready();
-            let Some(room) = schedule.room().filter(|_| ready == 0) else { return ready };
-            match self.run.refill(self.index, room) {
-                Refill::Lines => {}
-                Refill::Empty => return 0,
-                Refill::End => {
-                    self.is_lane_ended.set(true);
-                    return 0;
-                }
-            }
-        }
-    }
-
-    /// Passes permits on that this worker was granted and has no lines for.
-    fn decline_permits(&self) {
-        while let Some(worker) = self.run.permits.decline(self.index) {
-            self.run.lanes[worker].wake_worker();
-        }
-    }
-
-    fn tell_demand(&self, demand: Demand) {
-        self.run.gauges[self.index].tuning.set_demand(demand);
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_lane_ended.get()
-            && self.schedule.borrow().is_empty()
-            && self.slots.borrow().open_count() == 0
     }
 
     /// Starts a slot for the next line.
@@ -273,11 +172,18 @@ impl<F: RecordFormat> Worker<F> {
 
     /// Begins the next line of slot `index`, if there is one and the slot may go on; says whether it did.
     fn begin_next(&self, index: usize) -> bool {
-        let held = self.slots.borrow().open_count();
-        let begun = !self.run.is_stopping()
-            && !self.run.is_full()
-            && !self.run.permits.is_wanted_elsewhere(self.index, held)
-            && self.begin(index);
+        let held = self.slots.borrow().permits();
+        if !self.slots.borrow().slot(index).has_permit
+            || self.run.is_stopping()
+            || self.run.permits.is_wanted_elsewhere(self.index, held)
+        {
+            return false;
+        }
+        if self.schedule.borrow_mut().give_turn() {
+            // Its request has the permit now.
+            return !self.slots.borrow_mut().take_permit(index);
+        }
+        let begun = self.may_begin() && self.begin(index);
         if begun {
             self.wake_for_turns();
         }
@@ -302,7 +208,7 @@ impl<F: RecordFormat> Worker<F> {
     }
 }
 
-/// Gives the slot and its permit back, however the slot's task ends.
+/// Gives the slot and its permit back, if it has that, however the slot's task ends.
 struct SlotGuard<F: RecordFormat> {
     worker: Rc<Worker<F>>,
     index: usize,
@@ -314,9 +220,8 @@ impl<F: RecordFormat> Drop for SlotGuard<F> {
         // Only a panic in the client ends a slot before its answer.
         let text = "the client panicked: a defect";
         worker.answer(*index, &Outcome::local_error("internal", Phase::Request, text));
-        worker.slots.borrow_mut().close(*index);
-        if let Some(next) = worker.run.permits.give_back(worker.index) {
-            worker.run.lanes[next].wake_worker();
+        if worker.slots.borrow_mut().close(*index) {
+            worker.run.give_back_permit(worker.index);
         }
         worker.lane().wake_worker();
     }

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::server::refusing;
-use crate::stoop::{run, stoop};
+use crate::stoop::{feed, finish, kill, peak_kib, run, stoop, wait_for};
 
 /// A host that redirects `/?URL` to the URL, answers the first requests of `/busy` by 429 and `Retry-After: 1`, and
 /// everything else by 200 after some time.
@@ -197,4 +197,61 @@ fn redirects_to_names_of_one_address_are_no_more_at_once_than_that_is_given() {
         assert_eq!(visits.len(), 18, "{cores}");
         assert!(visits.windows(2).all(|pair| pair[0].answered <= pair[1].came), "{visits:?}");
     }
+}
+
+/// The most requests that were under way at once, by the logs of the hosts.
+fn most_at_once<'a>(hosts: impl IntoIterator<Item = &'a Host>) -> usize {
+    let visits: Vec<_> = hosts.into_iter().flat_map(Host::visits).collect();
+    let at = |then: Instant| {
+        visits.iter().filter(|visit| visit.came <= then && then < visit.answered).count()
+    };
+    visits.iter().map(|visit| at(visit.came)).max().unwrap_or(0)
+}
+
+#[test]
+fn jobs_that_wait_for_a_turn_hold_up_no_others_and_no_more_are_in_flight_than_asked_for() {
+    for cores in 1..=2 {
+        let host = |n| Host::start([127, 0, 9, n], Duration::from_millis(20), 0);
+        let slow = host(0);
+        let (from, others): (Vec<_>, Vec<_>) =
+            ((1..5).map(host).collect(), (5..21).map(host).collect());
+        let redirects = (0..)
+            .zip(&from)
+            .map(|(n, host)| host.url(&format!("/?{}", slow.url(&format!("/{n}")))));
+        let list: String = redirects
+            .chain(others.iter().map(|host| host.url("/")))
+            .map(|url| url + "\n")
+            .collect();
+        let options = format!("-c 2 --host-interval 1 --cores {cores}");
+        assert_eq!(codes(&options, list), ["200"; 20]);
+        let visits = slow.visits();
+        assert_eq!(visits.len(), 4);
+        for page in others.iter().flat_map(Host::visits) {
+            assert!(page.came < visits[2].came, "{cores}: {page:?} before {visits:?}");
+        }
+        assert!(most_at_once(from.iter().chain(&others).chain([&slow])) <= 2, "{cores}");
+    }
+}
+
+#[test]
+fn a_run_reads_no_further_while_very_many_jobs_wait_for_turns() {
+    const URLS: usize = 4_000;
+    const WAITING_MAX: usize = 2_048;
+    let from = Host::start([127, 0, 4, 8], Duration::ZERO, 0);
+    let to = Host::start([127, 0, 4, 9], Duration::from_secs(60), 0);
+    let list: String =
+        (0..URLS).map(|n| from.url(&format!("/?{}\n", to.url(&format!("/{n}"))))).collect();
+    let options = "fetch -f csv --summary none --cores 1 -c 20 --per-host 1 -t 100";
+    let mut child = stoop(options).spawn().expect("it runs");
+    feed(&mut child, list);
+    wait_for("jobs that wait", || from.visits().len() >= WAITING_MAX);
+    thread::sleep(Duration::from_millis(300));
+    let peak_kib = peak_kib(child.id());
+    assert!(peak_kib < 64 << 10, "{peak_kib} KiB");
+    kill(&child, "-INT");
+    let lines = finish(child).lines();
+    assert!(lines.iter().all(|line| line.code == "cancelled"), "{:?}", &lines[..5]);
+    assert_eq!(lines.len(), URLS);
+    let visits = from.visits().len();
+    assert!(visits <= WAITING_MAX + 20, "{visits}");
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::feedback::Feedback;
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::turns::Turn;
+use crate::turns::{Answer, Turn};
 
 /// The first pause of a host that asks for less without saying for how long. Each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
@@ -27,6 +27,8 @@ pub(super) struct Host {
     /// Requests that wait for a turn and follow from others: first those that have a place here.
     turns: VecDeque<Turn>,
     pub(super) in_flight: usize,
+    /// It stands among those of which a request that waits may be sent now.
+    pub(super) is_due: bool,
     /// It stands among those that may start a job now.
     pub(super) is_ready: bool,
     /// When it is looked at again, if its time comes.
@@ -62,6 +64,7 @@ impl Host {
             queue: Batch::default(),
             turns: VecDeque::new(),
             in_flight: 0,
+            is_due: false,
             is_ready: false,
             timed_at: None,
             next_start: now,
@@ -121,11 +124,29 @@ impl Host {
         self.turns.insert(at.unwrap_or(self.turns.len()), turn);
     }
 
-    /// The request whose turn it is, and whether its turn does not come because this does not answer.
-    pub(super) fn next_turn(&mut self, now: Instant) -> Option<(Turn, bool)> {
-        let is_suspended = self.is_suspended(now);
-        let is_due = is_suspended || self.next_look(now).is_some_and(|at| at <= now);
-        self.turns.pop_front_if(|_| is_due).map(|turn| (turn, is_suspended))
+    /// Whether no request waits for a turn: jobs come after them.
+    pub(super) fn turns_are_over(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// Whether a request that waits may be sent now.
+    pub(super) fn has_turn(&self, now: Instant) -> bool {
+        !self.turns.is_empty() && self.next_look(now).is_some_and(|at| at <= now)
+    }
+
+    /// The request whose turn it is.
+    pub(super) fn next_turn(&mut self, now: Instant) -> Option<Turn> {
+        let has_turn = self.has_turn(now);
+        self.turns.pop_front_if(|_| has_turn)
+    }
+
+    /// Answers the requests that wait, if its jobs are answered without being tried.
+    pub(super) fn answer_suspended(&mut self, now: Instant) {
+        if self.is_suspended(now) {
+            for turn in self.turns.drain(..) {
+                turn.answer(Answer::Suspended);
+            }
+        }
     }
 
     /// Takes note that a request is sent that waited for its turn.

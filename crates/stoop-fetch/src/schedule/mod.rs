@@ -4,10 +4,13 @@
 //! those that may start a job now take turns. Requests that follow from others ([`turns`](crate::turns)) come first:
 //!
 //! ```text
+//! mail ─► turns of hosts ──────────────────► due, in turn ─► jobs that wait
+//!                                               ▲
+//!                                   timed: hosts whose time comes
+//!                                               ▼
 //! lane ─► incoming ─┬─► queue of host a ─┐
 //!                   ├─► queue of host b ─┼─► ready, in turn ─► slots
-//!                   └─► without a host ──┘      ▲
-//!                                   timed: hosts whose time comes
+//!                   └─► without a host ──┘
 //! ```
 
 mod feedback;
@@ -83,10 +86,23 @@ impl Schedule {
         }
     }
 
-    /// Takes what other workers, and this one, say of the turns of hosts, and gives those that may be given now.
-    pub(crate) fn give_turns(&mut self, mail: Vec<Mail>) {
+    /// Takes what other workers, and this one, say of the turns of hosts.
+    pub(crate) fn take_mail(&mut self, mail: Vec<Mail>) {
         if let Some(polite) = &mut self.polite {
-            polite.give_turns(mail, Instant::now());
+            polite.take_mail(mail, Instant::now());
+        }
+    }
+
+    /// How many requests may at least be sent now that wait for turns.
+    pub(crate) fn turns_due(&self) -> usize {
+        self.polite.as_ref().map_or(0, |polite| polite.turns_due())
+    }
+
+    /// Gives a turn to a request that waits for one, with a permit of the caller's. False if none takes it.
+    pub(crate) fn give_turn(&mut self) -> bool {
+        match &mut self.polite {
+            Some(polite) if polite.turns_due() > 0 => polite.give_turn(Instant::now()),
+            _ => false,
         }
     }
 
@@ -102,7 +118,7 @@ impl Schedule {
         self.polite.as_ref().is_some_and(|polite| polite.is_host(host, key))
     }
 
-    /// Whether a host may start a job now. Without politeness no host counts.
+    /// Whether a host may start a job, or send a request that waits, now. Without politeness no host counts.
     pub(crate) fn has_turns(&self) -> bool {
         self.polite.as_ref().is_some_and(|polite| polite.has_turns())
     }

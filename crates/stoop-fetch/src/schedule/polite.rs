@@ -1,5 +1,7 @@
 //! The hosts of a worker, which take turns.
 
+mod turns;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::iter::once;
@@ -12,7 +14,6 @@ use super::started::{HostId, Started};
 use crate::job::{Extent, Job};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::turns::{Answer, Mail, Turn};
 
 /// How many jobs are held of hosts that may start none now, and how many bytes of them.
 const HELD_MAX: usize = 65_536;
@@ -27,6 +28,8 @@ pub(super) struct PoliteQueue {
     hosts: Vec<Host>,
     free: Vec<HostId>,
     by_key: HashMap<Box<[u8]>, HostId>,
+    /// Hosts of which a request that waits may be sent now.
+    due: VecDeque<HostId>,
     /// Hosts that may start a job now.
     ready: VecDeque<HostId>,
     /// Hosts whose time comes: to start a job, or to be forgotten.
@@ -65,6 +68,7 @@ impl PoliteQueue {
             hosts: Vec::new(),
             free: Vec::new(),
             by_key: HashMap::new(),
+            due: VecDeque::new(),
             ready: VecDeque::new(),
             timed: BinaryHeap::new(),
             hostless: Batch::default(),
@@ -82,7 +86,7 @@ impl PoliteQueue {
     }
 
     pub(super) fn has_turns(&self) -> bool {
-        !self.ready.is_empty()
+        !self.ready.is_empty() || !self.due.is_empty()
     }
 
     /// Sorts what came in, and returns how many jobs may at least be started now.
@@ -106,39 +110,6 @@ impl PoliteQueue {
             if host.timed_at == Some(due) {
                 host.timed_at = None;
                 self.settle_anew(id, now);
-            }
-        }
-    }
-
-    /// Takes what is said of the turns of hosts, and gives those that may be given now.
-    pub(super) fn give_turns(&mut self, mail: Vec<Mail>, now: Instant) {
-        for mail in mail {
-            match mail {
-                Mail::Want(turn) => self.want(turn, now),
-                Mail::Left { host, start, feedback } => self.finished(host, start, feedback, now),
-                Mail::Told { host, start, feedback } => self.told(host, start, feedback, now),
-            }
-        }
-        self.look_at_time(now);
-    }
-
-    /// A request waits for the turn of its host.
-    fn want(&mut self, turn: Turn, now: Instant) {
-        self.key.clear();
-        self.key.extend_from_slice(&turn.key);
-        let id = turn.place.unwrap_or_else(|| self.host_of_key(now));
-        self.hosts[id.index()].want(&self.politeness, turn);
-        self.settle_anew(id, now);
-    }
-
-    /// Gives the turns of a host that may be given now.
-    fn grant(&mut self, id: HostId, now: Instant) {
-        let host = &mut self.hosts[id.index()];
-        while let Some((turn, is_suspended)) = host.next_turn(now) {
-            let has_place = turn.place.is_some();
-            let answer = if is_suspended { Answer::Suspended } else { Answer::Granted(id) };
-            if turn.answer(answer) && !is_suspended {
-                host.went_on(&self.politeness, has_place, now);
             }
         }
     }
@@ -199,9 +170,14 @@ impl PoliteQueue {
 
     /// Puts a host where it belongs that may have less to start than before.
     fn settle_anew(&mut self, id: HostId, now: Instant) {
-        self.grant(id, now);
         let host = &mut self.hosts[id.index()];
-        if host.is_ready && host.next_start(now).is_none_or(|at| at > now) {
+        host.answer_suspended(now);
+        if host.is_due && !host.has_turn(now) {
+            host.is_due = false;
+            self.due.retain(|due| *due != id);
+        }
+        let has_start = host.turns_are_over() && host.next_start(now).is_some_and(|at| at <= now);
+        if host.is_ready && !has_start {
             host.is_ready = false;
             self.ready.retain(|ready| *ready != id);
         }
@@ -290,7 +266,7 @@ impl PoliteQueue {
     fn settle(&mut self, id: HostId, now: Instant) {
         let is_crowded = self.by_key.len() > REMEMBERED_MAX;
         let host = &mut self.hosts[id.index()];
-        if host.is_ready {
+        if host.is_ready || host.is_due {
             return;
         }
         let due = match (host.is_empty(), host.in_flight) {
@@ -309,7 +285,10 @@ impl PoliteQueue {
             self.by_key.remove(&host.key);
             *host = Host::forgotten(now);
             self.free.push(id);
-        } else if !host.queue.is_empty() {
+        } else if host.has_turn(now) {
+            host.is_due = true;
+            self.due.push_back(id);
+        } else {
             host.is_ready = true;
             self.ready.push_back(id);
         }

@@ -51,13 +51,19 @@ impl Test {
     /// A request for the host `a` waits for its turn.
     fn want(&mut self, place: Option<HostId>) -> Arc<Ticket> {
         let (turn, ticket) = Turn::new(b"a", place);
-        self.queue.give_turns(vec![Mail::Want(turn)], self.now);
+        self.queue.take_mail(vec![Mail::Want(turn)], self.now);
         ticket
     }
 
     fn leave(&mut self, host: HostId, feedback: Feedback) {
         let left = Mail::Left { host, start: self.now, feedback };
-        self.queue.give_turns(vec![left], self.now);
+        self.queue.take_mail(vec![left], self.now);
+    }
+
+    /// Gives all turns that may be given now, and returns how many those were.
+    fn give_turns(&mut self) -> usize {
+        self.queue.take_mail(Vec::new(), self.now);
+        std::iter::from_fn(|| self.queue.give_turn(self.now).then_some(())).count()
     }
 
     fn finish(&mut self, host: Option<HostId>, start: Instant, feedback: Feedback) {
@@ -391,9 +397,12 @@ fn requests_that_follow_from_others_come_before_jobs_and_count_like_them() {
     let mut test = Test::new(Politeness::default().per_host(1), &["http://a/1", "http://a/2"]);
     let (_, host) = test.start().expect("ready");
     let ticket = test.want(None);
-    assert_eq!(answer(&ticket), None, "a job is in flight");
+    assert_eq!((test.give_turns(), answer(&ticket)), (0, None), "a job is in flight");
     let start = test.now;
     test.finish(host, start, Feedback::Answered);
+    assert!(test.start_all().is_empty(), "the request comes first");
+    assert_eq!((test.queue.turns_due(), answer(&ticket)), (1, None), "it has no permit");
+    assert_eq!(test.give_turns(), 1);
     let Some(Answer::Granted(id)) = answer(&ticket) else { panic!("its turn") };
     assert!(test.start_all().is_empty(), "the request has the place");
     test.leave(id, Feedback::Answered);
@@ -406,16 +415,15 @@ fn a_request_of_a_job_in_its_place_waits_for_the_interval_alone_and_goes_first()
     let mut test = Test::new(polite, &["http://a/1", "http://a/2"]);
     let (_, host) = test.start().expect("ready");
     let (other, own) = (test.want(None), test.want(host));
-    assert_eq!((answer(&other), answer(&own)), (None, None));
+    assert_eq!((test.give_turns(), answer(&other), answer(&own)), (0, None, None));
     assert_eq!(test.queue.due(), Some(test.now + SECOND));
     test.now += SECOND;
-    test.queue.give_turns(Vec::new(), test.now);
-    assert_eq!(answer(&own), host.map(Answer::Granted));
+    assert_eq!((test.give_turns(), answer(&own)), (1, host.map(Answer::Granted)));
     let start = test.now;
     test.finish(host, start, Feedback::Answered);
-    assert_eq!(answer(&other), None, "the interval begins anew");
+    assert_eq!((test.give_turns(), answer(&other)), (0, None), "the interval begins anew");
     test.now += SECOND;
-    test.queue.give_turns(Vec::new(), test.now);
+    assert_eq!(test.give_turns(), 1);
     assert!(matches!(answer(&other), Some(Answer::Granted(_))));
     assert!(test.start_all().is_empty());
 }
@@ -424,13 +432,29 @@ fn a_request_of_a_job_in_its_place_waits_for_the_interval_alone_and_goes_first()
 fn a_host_that_only_redirects_lead_to_is_counted_and_forgotten() {
     let mut test = Test::new(Politeness::default().per_host(2), &[]);
     let (first, second, third) = (test.want(None), test.want(None), test.want(None));
+    assert_eq!(test.give_turns(), 2);
     let Some(Answer::Granted(id)) = answer(&first) else { panic!("its turn") };
     assert_eq!(answer(&second), Some(Answer::Granted(id)));
     assert_eq!(answer(&third), None);
     third.give_up();
     test.leave(id, Feedback::None);
+    assert_eq!(test.give_turns(), 0, "nothing waits for it");
     test.leave(id, Feedback::None);
     assert_eq!(test.queue.hosts_known().0, 0);
+}
+
+#[test]
+fn a_turn_that_came_is_gone_once_its_host_asks_for_less() {
+    let mut test = Test::new(Politeness::default().per_host(4), &["http://a/1"]);
+    let (_, host) = test.start().expect("ready");
+    let ticket = test.want(None);
+    assert_eq!(test.queue.turns_due(), 1);
+    let (host, start) = (host.expect("a host"), test.now);
+    let feedback = Feedback::Overloaded(Some(SECOND));
+    test.queue.take_mail(vec![Mail::Told { host, start, feedback }], test.now);
+    assert_eq!((test.queue.turns_due(), test.give_turns(), answer(&ticket)), (0, 0, None));
+    test.now += SECOND;
+    assert_eq!((test.give_turns(), answer(&ticket)), (1, Some(Answer::Granted(host))));
 }
 
 #[test]
@@ -439,13 +463,13 @@ fn what_a_host_says_to_an_attempt_that_is_followed_by_another_holds_at_once() {
     let (_, host) = test.start().expect("ready");
     let (start, id) = (test.now, host.expect("a host"));
     let feedback = Feedback::Overloaded(Some(SECOND));
-    test.queue.give_turns(vec![Mail::Told { host: id, start, feedback }], test.now);
+    test.queue.take_mail(vec![Mail::Told { host: id, start, feedback }], test.now);
     assert!(test.start_all().is_empty());
     let own = test.want(host);
-    assert_eq!(answer(&own), None);
+    assert_eq!((test.give_turns(), answer(&own)), (0, None));
     test.now += SECOND;
+    assert_eq!((test.give_turns(), answer(&own)), (1, host.map(Answer::Granted)));
     assert_eq!(test.start_all(), ["http://a/2"]);
-    assert_eq!(answer(&own), host.map(Answer::Granted));
 }
 
 #[test]
@@ -453,7 +477,9 @@ fn a_request_for_a_host_that_is_left_alone_is_told_so() {
     let mut test = Test::new(Politeness::default().failures_max(1), &["http://a/1"]);
     let (_, host) = test.start().expect("ready");
     let start = test.now;
+    let before = test.want(None);
     test.finish(host, start, Feedback::Failed);
-    let ticket = test.want(None);
-    assert_eq!(answer(&ticket), Some(Answer::Suspended));
+    let after = test.want(None);
+    assert_eq!([answer(&before), answer(&after)], [Some(Answer::Suspended); 2]);
+    assert_eq!(test.give_turns(), 0);
 }

@@ -19,9 +19,13 @@ pub(crate) enum Mail {
     Told { host: HostId, start: Instant, feedback: Feedback },
 }
 
-/// Brings mail to the worker of a host, and wakes it.
+/// Brings mail to the worker of a host, and permits back.
 pub(crate) trait Post: Send + Sync {
+    /// Brings mail to a worker, and wakes it.
     fn post(&self, worker: usize, mail: Mail);
+
+    /// Gives a permit back that `worker` took.
+    fn give_back_permit(&self, worker: usize);
 }
 
 /// The mailboxes of all workers.

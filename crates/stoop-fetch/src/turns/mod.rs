@@ -5,20 +5,26 @@
 //! each has a mailbox:
 //!
 //! ```text
-//! client ─► pace ─► the job's worker ─► Mail::Want ─► mailbox ─► the host's worker ─► its schedule
-//!                          ▲                                                              │
-//!                          └──────────────────────── the ticket is answered ◄─────────────┘
+//! client ─► pace ─► InTurn, in the job's task ─► Mail::Want ─► mailbox ─► the host's worker ─► its schedule
+//!                          ▲                                                                      │
+//!                          └────── the ticket is answered: it has a turn and a permit ◄───────────┘
 //! ```
 //!
-//! A job has one place at most: it leaves that at one host before it waits for another's, so that no jobs wait for each other
-//! in a circle.
+//! While it waits, a job is not in flight: it has given its permit back, and left its place unless the next request goes to
+//! the same host. So jobs in flight never wait for those that wait, and no jobs wait for each other in a circle. The worker
+//! of the host takes a permit for each turn that it gives, before it takes one for a job that was not started yet.
+//!
+//! Sitemaps that others name wait in the same way, all their requests.
 
 mod following;
+mod in_turn;
 mod mailbox;
+mod said;
 mod ticket;
 
-pub(crate) use self::following::{Following, Lookup, Wait, wait_for_turn, waited};
+pub(crate) use self::in_turn::{Asker, InTurn};
 pub(crate) use self::mailbox::{Mail, Mailboxes, Post};
+pub(crate) use self::said::{wait_for_turn, waited};
 #[cfg(test)]
 pub(crate) use self::ticket::Ticket;
 pub(crate) use self::ticket::{Answer, Turn};

@@ -9,7 +9,7 @@ use crate::schedule::HostId;
 /// What a request that waits is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It may be sent, and has a place at this host.
+    /// It may be sent: it has a permit, and a place at this host.
     Granted(HostId),
     /// Its host does not answer, and is left alone for a while.
     Suspended,

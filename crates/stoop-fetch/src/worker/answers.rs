@@ -31,7 +31,9 @@ impl<F: RecordFormat> Worker<F> {
     pub(super) fn take_answer(&self, index: usize, outcome: &Outcome) -> Option<Answered> {
         let mut slots = self.slots.borrow_mut();
         let mut answered = slots.answer(index)?;
-        self.add_in_flight(-1);
+        if answered.was_in_flight {
+            self.add_in_flight(-1);
+        }
         self.run.gauges[self.index].tuning.add(outcome, answered.duration);
         // Taken: a request that is under way when the run ends must not leave its place again.
         if let Some(host) = answered.job.host.take() {
@@ -90,7 +92,8 @@ impl<F: RecordFormat> Worker<F> {
         loop {
             while self.give_up(&mut given_up) {
                 let job = std::mem::take(&mut given_up);
-                let answered = Answered { job, start_ms: unix_ms(), duration: Duration::ZERO };
+                let (start_ms, duration) = (unix_ms(), Duration::ZERO);
+                let answered = Answered { job, start_ms, duration, was_in_flight: false };
                 self.write(&answered, &queued);
                 given_up = answered.job;
             }

@@ -3,13 +3,14 @@
 use stoop::{Error, Phase, Request};
 
 use super::Worker;
+use super::following::SlotJob;
 use crate::format::RecordFormat;
 use crate::job::Extent;
 use crate::record::Outcome;
 use crate::robots_gate::{Permission, RobotsGate};
-use crate::schedule::{Feedback, Started};
+use crate::schedule::Started;
 use crate::target::target;
-use crate::turns::Following;
+use crate::turns::InTurn;
 
 /// How many origins are asked for robots.txt on the way of one job: as many as redirects are followed by default.
 const ORIGINS_MAX: usize = 10;
@@ -21,19 +22,17 @@ impl<F: RecordFormat> Worker<F> {
             Ok(request) => request,
             Err(outcome) => return outcome,
         };
-        let mut following = Following::default();
+        let mut in_turn = InTurn::new(SlotJob { worker: self, index });
         let outcome = match (&self.robots, &request) {
             (Some(robots), Ok(first)) => {
                 if let Some(refused) = self.ask_robots(robots, index, first.url()).await {
                     return refused;
                 }
-                self.fetch_allowed(robots, index, &mut following, request).await
+                self.fetch_allowed(robots, index, &mut in_turn, request).await
             }
-            _ => self.fetch_in_turn(index, &mut following, request).await,
+            _ => in_turn.fetch(&self.fetcher, request).await,
         };
-        if let Some(place) = following.place.take() {
-            place.leave(Feedback::of(&outcome));
-        }
+        in_turn.end(&outcome);
         outcome
     }
 
@@ -43,11 +42,11 @@ impl<F: RecordFormat> Worker<F> {
         &self,
         robots: &RobotsGate,
         index: usize,
-        following: &mut Following,
+        in_turn: &mut InTurn<SlotJob<'_, F>>,
         request: Result<Request, Error>,
     ) -> Outcome {
         let may_repeat = request.as_ref().is_ok_and(|request| request.method().is_safe());
-        let mut outcome = self.fetch_in_turn(index, following, request).await;
+        let mut outcome = in_turn.fetch(&self.fetcher, request).await;
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
             if let Permission::Denied { outcome, .. } | Permission::Unknown(outcome) =
@@ -60,12 +59,12 @@ impl<F: RecordFormat> Worker<F> {
                 Err(outcome) => return outcome,
             };
             if let Ok(Some(url)) = request.as_ref().map(Request::url)
-                && let Err(suspended) = self.turn_again(index, following, url).await
+                && let Err(suspended) = in_turn.turn(url).await
             {
                 return suspended;
             }
             self.slots.borrow_mut().restart(index);
-            outcome = self.fetch_in_turn(index, following, request).await;
+            outcome = in_turn.fetch(&self.fetcher, request).await;
         }
         outcome
     }

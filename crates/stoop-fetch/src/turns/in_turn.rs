@@ -1,0 +1,193 @@
+//! Sends the requests of a job, or for a sitemap, in the turns of their hosts.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use stoop::{Error, Phase, Request};
+
+use super::following::{Following, Lookup, Wait};
+use super::mailbox::{Mail, Post};
+use super::ticket::{Answer, Turn};
+use crate::addresses::UrlHost;
+use crate::fetcher::Fetcher;
+use crate::record::Outcome;
+use crate::robots_gate::RobotsGate;
+use crate::run_state::RunState;
+use crate::schedule::{Feedback, HostId};
+use crate::target::worker_of_key;
+
+/// What requests are sent for: a job of a worker, or a sitemap.
+pub(crate) trait Asker {
+    /// The run to which it belongs.
+    fn run(&self) -> &Arc<RunState>;
+
+    /// What robots.txt files say, if they count.
+    fn robots(&self) -> Option<&RobotsGate>;
+
+    /// A request waits from now on: its permit is given back, and its clock stands still.
+    fn begin_wait(&self, now: Instant);
+
+    /// The wait is over, and there is a permit, if it was granted.
+    fn end_wait(&self, is_granted: bool);
+
+    /// The place that it has had from its start, if it has that yet and the host has this key.
+    fn first_place(&self, _key: &[u8]) -> Option<HostId> {
+        None
+    }
+
+    /// Leaves the place that it has had from its start, if it has that yet.
+    fn leave_first_place(&self, _feedback: Feedback) {}
+
+    /// Tells the host of that place what came of a request, if it has that yet.
+    fn tell_first_host(&self, _feedback: Feedback) {}
+}
+
+/// Sends the requests of an asker in turn.
+pub(crate) struct InTurn<A> {
+    asker: A,
+    following: Following,
+}
+
+impl<A: Asker> InTurn<A> {
+    /// No request was sent yet.
+    pub(crate) fn new(asker: A) -> Self {
+        Self { asker, following: Following::default() }
+    }
+
+    /// Fetches a request whose turn has come, and those that follow from it, each in its turn.
+    pub(crate) async fn fetch(
+        &mut self,
+        fetcher: &Fetcher,
+        request: Result<Request, Error>,
+    ) -> Outcome {
+        if self.asker.run().settings.politeness.is_none() {
+            return fetcher.fetch(request).await;
+        }
+        let mut fetching = pin!(fetcher.fetch(request));
+        poll_fn(|cx| {
+            loop {
+                match self.poll_turn(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(outcome)) => return Poll::Ready(outcome),
+                    Poll::Ready(Ok(())) => {}
+                }
+                let polled = self.following.said.during(|| fetching.as_mut().poll(cx));
+                if let Some(feedback) = self.following.said.feedback.take() {
+                    self.tell(feedback);
+                }
+                match self.following.said.wanted.take() {
+                    Some(url) if polled.is_pending() => self.want(&url),
+                    _ => return polled,
+                }
+            }
+        })
+        .await
+    }
+
+    /// Waits for the turn of a first request, for `url`.
+    ///
+    /// # Errors
+    /// The outcome, where the host is left alone or the run ends.
+    pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
+        self.following.last = None;
+        self.want(url);
+        let turn = poll_fn(|cx| self.poll_turn(cx)).await;
+        // The clock starts anew with the request.
+        self.following.said.waited = Duration::ZERO;
+        turn
+    }
+
+    /// Leaves the place of the last request, if that is another than the one from the start.
+    pub(crate) fn end(&mut self, outcome: &Outcome) {
+        if let Some(place) = self.following.place.take() {
+            place.leave(Feedback::of(outcome));
+        }
+    }
+
+    /// A request for `url` waits for its turn.
+    fn want(&mut self, url: &str) {
+        let (run, since) = (self.asker.run(), Instant::now());
+        let group = run.settings.politeness.as_ref().map(|politeness| politeness.group);
+        match group.map(|group| UrlHost::of(url, group, run.finder())) {
+            Some(UrlHost::Known(key)) => {
+                self.asker.begin_wait(since);
+                self.want_of(url, key, since);
+            }
+            Some(UrlHost::LookedUp(key)) => {
+                // It will hardly be at the host of the last request, which need not wait for it.
+                self.leave();
+                self.asker.begin_wait(since);
+                self.following.lookup = Some(Lookup { url: url.into(), key, since });
+            }
+            Some(UrlHost::None) | None => self.following.said.is_granted = true,
+        }
+    }
+
+    /// A request for `url`, whose host has this key, waits for its turn.
+    fn want_of(&mut self, url: &str, key: Box<[u8]>, since: Instant) {
+        let place = match &self.following.place {
+            Some(place) => Some(place.host).filter(|_| *place.key == *key),
+            None => self.asker.first_place(&key),
+        };
+        if place.is_none() {
+            self.leave();
+        }
+        let run = self.asker.run();
+        let worker = worker_of_key(&key, run.lanes.len());
+        let (mut turn, ticket) = Turn::new(&key, place);
+        turn.crawl_delay = self.asker.robots().and_then(|robots| robots.crawl_delay(url));
+        let (post, has_place) = (Arc::clone(run) as Arc<dyn Post>, place.is_some());
+        self.following.wait = Some(Wait { post, worker, key, ticket, has_place, since });
+        run.post(worker, Mail::Want(turn));
+    }
+
+    /// Waits until the next request may be sent, if one waits.
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Outcome>> {
+        match self.following.poll_lookup(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Some((Lookup { url, since, .. }, key))) => self.want_of(&url, key, since),
+            Poll::Ready(None) => {}
+        }
+        let Poll::Ready(answered) = self.following.poll_wait(cx) else { return Poll::Pending };
+        let Some(answer) = answered else { return Poll::Ready(Ok(())) };
+        let text = "the host of its next request did not answer so many times in turn that it is left alone for a \
+                    while";
+        let ended = match answer {
+            Answer::Suspended => Outcome::local_error("host_suspended", Phase::Queue, text),
+            Answer::Uncounted if self.asker.run().is_stopping() => Outcome::cancelled(Phase::Wait),
+            Answer::Granted(_) | Answer::Uncounted => {
+                self.asker.end_wait(matches!(answer, Answer::Granted(_)));
+                self.following.said.is_granted = true;
+                return Poll::Ready(Ok(()));
+            }
+        };
+        Poll::Ready(Err(ended))
+    }
+
+    /// Tells the host of the last request what came of it, where another attempt follows.
+    fn tell(&mut self, feedback: Feedback) {
+        self.following.last = Some(feedback);
+        if !matches!(feedback, Feedback::Overloaded(_)) {
+            return;
+        }
+        match &self.following.place {
+            Some(place) => {
+                let (host, start) = (place.host, place.start);
+                self.asker.run().post(place.worker, Mail::Told { host, start, feedback });
+            }
+            None => self.asker.tell_first_host(feedback),
+        }
+    }
+
+    /// Leaves the place of the last request: the next goes to another host.
+    fn leave(&mut self) {
+        let feedback = self.following.take_last();
+        match self.following.place.take() {
+            Some(place) => place.leave(feedback),
+            None => self.asker.leave_first_place(feedback),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What the client of a job says while the job is polled, and is told.
+//!
+//! The client calls [`wait_for_turn`] with what it is about to send and what came of the last attempt. That reaches the job by
+//! a place of the thread, because the client knows of no jobs.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::task::Poll;
+use std::time::Duration;
+
+use stoop::{FollowUp, StatusCode};
+
+use crate::failures::is_of_host;
+use crate::schedule::Feedback;
+
+thread_local! {
+    /// What the client of the job that this thread polls says.
+    static CURRENT: RefCell<Option<Said>> = const { RefCell::new(None) };
+}
+
+/// What the client of a job says while it is polled, and is told.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    /// The URL that it wants to send a request to.
+    pub(super) wanted: Option<Box<str>>,
+    /// The request may be sent.
+    pub(super) is_granted: bool,
+    /// What came of an attempt that is followed by another.
+    pub(super) feedback: Option<Feedback>,
+    /// How long the requests of the job waited for their turns.
+    pub(super) waited: Duration,
+}
+
+impl Said {
+    /// Polls the client of the job, which may then say something.
+    pub(super) fn during<T>(&mut self, poll: impl FnOnce() -> T) -> T {
+        /// Takes what was said out of the thread's place, also after a panic.
+        struct Reset<'a>(&'a mut Said);
+        impl Drop for Reset<'_> {
+            fn drop(&mut self) {
+                *self.0 = CURRENT.take().unwrap_or_default();
+            }
+        }
+        CURRENT.set(Some(std::mem::take(self)));
+        let _reset = Reset(self);
+        poll()
+    }
+}
+
+/// Waits, in the client of a job, until the next request may be sent.
+pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + use<> {
+    let feedback = match next.outcome() {
+        Ok(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
+            Feedback::Overloaded(next.retry_after())
+        }
+        Ok(_) => Feedback::Answered,
+        Err(error) if is_of_host(error.kind()) => Feedback::Failed,
+        Err(_) => Feedback::None,
+    };
+    said(|said| said.feedback = Some(feedback));
+    let mut url = Some(Box::from(next.url()));
+    poll_fn(move |_| {
+        let is_granted = said(|said| match url.take() {
+            Some(url) => {
+                (said.wanted, said.is_granted) = (Some(url), false);
+                false
+            }
+            None => std::mem::take(&mut said.is_granted),
+        });
+        // The task of the job is woken by its ticket.
+        if is_granted == Some(false) { Poll::Pending } else { Poll::Ready(()) }
+    })
+}
+
+/// How long the requests of the job that this thread polls waited for their turns.
+pub(crate) fn waited() -> Duration {
+    said(|said| said.waited).unwrap_or_default()
+}
+
+/// Calls `change` with what the client of the job says that this thread polls.
+fn said<T>(change: impl FnOnce(&mut Said) -> T) -> Option<T> {
+    CURRENT.with_borrow_mut(|said| said.as_mut().map(change))
+}

@@ -1,0 +1,140 @@
+//! The dispatcher of a worker: gives turns to requests that wait, and starts slots for lines, as far as there are permits.
+
+use std::future::pending;
+use std::rc::Rc;
+use std::time::Instant;
+
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use super::Worker;
+use crate::format::RecordFormat;
+use crate::lane::Refill;
+use crate::tuning_gauge::Demand;
+use crate::turns::Post;
+
+impl<F: RecordFormat> Worker<F> {
+    /// Starts slots whenever there are lines, permits and room in the output. It is woken for each of
+    /// these, and when a slot ends.
+    pub(super) async fn dispatch(self: Rc<Self>) {
+        let mut overdue_checks = interval(self.overdue_check_interval());
+        overdue_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if self.run.is_stopping() {
+                return self.cancel().await;
+            }
+            self.take_mail();
+            self.start_what_may();
+            if self.is_done() {
+                // Also those that were granted while nothing could be started.
+                if self.schedule.borrow().turns_due() == 0 {
+                    self.decline_permits();
+                }
+                if self.run.is_over(self.index) {
+                    return;
+                }
+            }
+            let due = self.schedule.borrow().due();
+            self.sleeps_until.set(due);
+            tokio::select! {
+                biased;
+                () = self.lane().woken() => {}
+                () = until(due) => {}
+                _ = overdue_checks.tick() => self.cut_overdue(),
+            }
+        }
+    }
+
+    /// Takes what is said of the turns of this worker's hosts.
+    fn take_mail(&self) {
+        let mail = self.run.take_mail(self.index);
+        self.schedule.borrow_mut().take_mail(mail);
+    }
+
+    /// Gives a turn to each request that waits for one, and starts a slot for each line, as far as there are permits.
+    fn start_what_may(self: &Rc<Self>) {
+        loop {
+            let turns = self.schedule.borrow().turns_due();
+            let lines = if self.may_begin() { self.ready_lines() } else { 0 };
+            let wanted = turns + lines;
+            if wanted == 0 {
+                // Where the output is full, what is wanted is not known.
+                if !self.run.is_full() {
+                    self.waits_for_permits.set(false);
+                    let is_waiting = self.slots.borrow().waiting() > 0;
+                    let has_jobs = is_waiting || !self.schedule.borrow().is_empty();
+                    self.tell_demand(if has_jobs { Demand::Hosts } else { Demand::Source });
+                    self.decline_permits();
+                }
+                return;
+            }
+            let permits = self.run.permits.take(self.index, wanted);
+            for _ in 0..permits {
+                self.use_permit();
+            }
+            self.waits_for_permits.set(permits < wanted);
+            if permits < wanted {
+                self.tell_demand(Demand::Permits);
+                return;
+            }
+        }
+    }
+
+    /// Whether jobs may begin: the output takes more, and not too many wait for turns.
+    pub(super) fn may_begin(&self) -> bool {
+        !self.run.is_full() && !self.slots.borrow().is_crowded()
+    }
+
+    /// Uses a permit for a request whose turn it is, or else for the next line.
+    fn use_permit(self: &Rc<Self>) {
+        if self.schedule.borrow_mut().give_turn() {
+            return;
+        }
+        // A request whose turn came may not wait for it any more.
+        match self.may_begin() && self.ready_lines() > 0 {
+            true => self.start_slot(),
+            false => self.run.give_back_permit(self.index),
+        }
+    }
+
+    /// How many lines may be started now, or fewer, but some if there are any here or in the lane.
+    pub(super) fn ready_lines(&self) -> usize {
+        let mut schedule = self.schedule.borrow_mut();
+        loop {
+            let ready = schedule.ready();
+            let Some(room) = schedule.room().filter(|_| ready == 0) else { return ready };
+            match self.run.refill(self.index, room) {
+                Refill::Lines => {}
+                Refill::Empty => return 0,
+                Refill::End => {
+                    self.is_lane_ended.set(true);
+                    return 0;
+                }
+            }
+        }
+    }
+
+    /// Passes permits on that this worker was granted and has no lines for.
+    fn decline_permits(&self) {
+        while let Some(worker) = self.run.permits.decline(self.index) {
+            self.run.lanes[worker].wake_worker();
+        }
+    }
+
+    fn tell_demand(&self, demand: Demand) {
+        self.run.gauges[self.index].tuning.set_demand(demand);
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_lane_ended.get()
+            && self.schedule.borrow().is_empty()
+            && self.slots.borrow().open_count() == 0
+    }
+}
+
+/// Waits until then, or for ever.
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due.into()).await,
+        None => pending().await,
+    }
+}
