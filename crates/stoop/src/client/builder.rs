@@ -9,7 +9,7 @@ use std::time::Duration;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ClientTls;
-use stoop_proto::{Fields, Misuse};
+use stoop_proto::Fields;
 
 use crate::client::Client;
 use crate::client::connect::Route;
@@ -74,7 +74,8 @@ pub struct ClientBuilder {
     #[cfg(feature = "compression")]
     decodes: bool,
     base_url: Option<Box<str>>,
-    misuse: Option<Misuse>,
+    /// The first step that failed, which `build` returns.
+    failed: Option<Error>,
     allow_private: bool,
     middleware: Vec<Middleware>,
     observers: Vec<Observer>,
@@ -113,7 +114,7 @@ impl Default for ClientBuilder {
             #[cfg(feature = "compression")]
             decodes: true,
             base_url: None,
-            misuse: None,
+            failed: None,
             allow_private: false,
             middleware: Vec::new(),
             observers: Vec::new(),

@@ -1,5 +1,7 @@
 //! Where a client gets the addresses of hosts from, and which of them it connects to.
 
+mod host_and_port;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,6 +10,9 @@ use stoop_io::{Addresses, DnsError, DnsErrorKind, LocalEnd, Resolver};
 
 use crate::dns::Resolve;
 use crate::error::{BoxError, Error, ErrorKind, Phase};
+
+pub(crate) use host_and_port::HostAndPort;
+use host_and_port::{key, read_key};
 
 /// Hosts whose winners are remembered. Beyond it all are forgotten, and found out again.
 const WINNERS_MAX: usize = 1024;
@@ -37,22 +42,6 @@ pub(crate) struct Replacement {
     pub(super) to: HostAndPort,
 }
 
-/// A host in lower case and without brackets, and a port.
-pub(crate) struct HostAndPort {
-    pub(super) host: Option<Box<str>>,
-    pub(super) port: Option<u16>,
-}
-
-impl HostAndPort {
-    /// Reads `host:port`, of which either may be empty; an IPv6 address is in brackets.
-    pub(super) fn read(text: &str) -> Option<Self> {
-        let (host, port) = text.rsplit_once(':')?;
-        let port = if port.is_empty() { None } else { Some(port.parse().ok()?) };
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        Some(Self { host: (!bare.is_empty()).then(|| key(bare)), port })
-    }
-}
-
 impl Names {
     /// The system's resolver, unless there is another.
     pub(super) fn with_defaults(mut self) -> Self {
@@ -62,9 +51,10 @@ impl Names {
         self
     }
 
-    /// Has these be the addresses of a host.
-    pub(super) fn set(&mut self, host: &str, addresses: Vec<IpAddr>) {
-        self.overrides.insert(key(host), addresses.into());
+    /// Has these be the addresses of a host, perhaps at one port alone.
+    pub(super) fn set(&mut self, host: &str, addresses: Vec<IpAddr>) -> Result<(), Error> {
+        self.overrides.insert(read_key(host)?, addresses.into());
+        Ok(())
     }
 
     /// The host and port that are connected to in place of these.
@@ -187,10 +177,6 @@ impl std::fmt::Display for List<'_> {
         }
         Ok(())
     }
-}
-
-fn key(host: &str) -> Box<str> {
-    host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase().into()
 }
 
 /// What the error of a resolver of the caller's means: those of ours are what they say.

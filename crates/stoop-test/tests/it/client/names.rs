@@ -205,8 +205,21 @@ async fn a_host_and_port_may_be_replaced_by_others_and_keep_their_name() {
     }
     let client = builder().connect_to("a.test:81", &to).unwrap().build().unwrap();
     assert!(text(&client, "http://b.test:1/").await.is_err());
-    for bad in ["", "a.test", "a.test:x", "a.test:99999"] {
-        assert!(Client::builder().connect_to(bad, ":").is_err(), "{bad}");
+    for bad in [
+        "",
+        "a.test",
+        "a.test:x",
+        "a.test:99999",
+        "bad host:80",
+        "fe80::1%eth0:80",
+        "[fe80::1%eth0]:80",
+        "1.2.3.999:80",
+    ] {
+        for (from, to) in [(bad, ":"), ("a.test:80", bad)] {
+            let error = Client::builder().connect_to(from, to).err().expect(bad);
+            assert!(error.to_string().contains(&format!("{bad:?} is not host:port: ")), "{error}");
+            assert_eq!(kind_and_phase(error), (ErrorKind::InvalidUrl, Phase::Request));
+        }
     }
     // An address for one port alone.
     let client = Client::builder().resolve(&format!("a.test:{port}"), [HERE]).build().unwrap();
@@ -230,6 +243,26 @@ async fn one_address_may_stand_for_all_hosts_that_have_none() {
         Err::<Addresses, stoop::BoxError>("nothing is looked up".into())
     });
     assert!(text(&elsewhere.build().unwrap(), &asked("a.test")).await.is_err());
+}
+
+#[tokio::test]
+async fn a_host_that_no_url_can_have_is_given_no_addresses() {
+    for bad in ["", "bad host", "a.test:", "a.test:99999", "http://a.test/"] {
+        let built = Client::builder().resolve(bad, [HERE]).resolve("a.test", [HERE]).build();
+        let error = built.expect_err(bad);
+        assert!(error.to_string().starts_with(&format!("{bad:?} is not a host")), "{error}");
+        assert_eq!(kind_and_phase(error), (ErrorKind::InvalidUrl, Phase::Request));
+    }
+    // Each spelling of a name is that of URLs.
+    let (_server, port) = serving(HERE);
+    let url = format!("http://b\u{fc}cher.test:{port}/");
+    for host in ["b\u{fc}cher.test", "B\u{dc}CHER.test.", "xn--bcher-kva.test"] {
+        let client = Client::builder().resolve(host, [HERE]).build().unwrap();
+        assert_eq!(text(&client, &url).await.as_deref(), Ok("127.0.0.1"), "{host}");
+        let to = format!("127.0.0.1:{port}");
+        let client = Client::builder().connect_to(&format!("{host}:"), &to).unwrap();
+        assert_eq!(text(&client.build().unwrap(), &url).await.as_deref(), Ok("127.0.0.1"));
+    }
 }
 
 #[tokio::test]

@@ -37,7 +37,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// [`InvalidMessage`](crate::ErrorKind::InvalidMessage) for a default field that may not be sent;
-    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a base URL that is none;
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) for a base URL that is none, and for a host given to
+    /// [`resolve`](Self::resolve) that no URL can have;
     /// [`TlsHandshake`](crate::ErrorKind::TlsHandshake) where the platform's root certificates cannot be
     /// loaded.
     pub fn build(mut self) -> Result<Client, Error> {
@@ -86,8 +87,8 @@ impl ClientBuilder {
 
     #[cfg_attr(not(feature = "proxy"), expect(unused_mut, reason = "proxies are taken"))]
     fn build_with(mut self, names: Arc<Names>, is_to_servers: bool) -> Result<Client, Error> {
-        if let Some(misuse) = self.misuse {
-            return Err(misuse.into());
+        if let Some(error) = self.failed {
+            return Err(error);
         }
         #[cfg(feature = "proxy")]
         let proxied = self.build_proxied(&names)?;

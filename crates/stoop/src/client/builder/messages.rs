@@ -11,7 +11,7 @@ impl ClientBuilder {
     /// stay behind when a redirect leads to another origin, as if the request had had them.
     pub fn default_header(mut self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
         if let Err(misuse) = self.default_fields.push(name.as_ref(), value.as_ref()) {
-            self.misuse.get_or_insert(misuse);
+            self.failed.get_or_insert_with(|| misuse.into());
         }
         self
     }

@@ -18,7 +18,7 @@ use crate::client::names::{HostAndPort, Replacement};
 #[cfg(feature = "proxy")]
 use crate::client::proxy::{Proxies, Proxy};
 use crate::dns::Resolve;
-use crate::error::{Error, ErrorKind, Phase};
+use crate::error::Error;
 use crate::request::relay::ExtensionRelay;
 
 impl ClientBuilder {
@@ -56,16 +56,22 @@ impl ClientBuilder {
     }
 
     /// Sets the addresses of `host`, which is then not looked up: they are tried in this order, and with none of them
-    /// the name does not exist. `host:port` sets those for one port alone, and `*` in place of the host those of all hosts
-    /// that have none.
+    /// the name does not exist. `host:port` sets those for one port alone, and `*` in place of the host those of all
+    /// hosts that have none. A name in Unicode is the same as in Punycode. An address in a URL is connected to as it is:
+    /// [`connect_to`](Self::connect_to) replaces it.
+    ///
+    /// A host that no URL can have, such as `bad host`, has [`build`](Self::build) fail with
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl).
     pub fn resolve(mut self, host: &str, addresses: impl IntoIterator<Item = IpAddr>) -> Self {
-        self.names.set(host, addresses.into_iter().collect());
+        if let Err(error) = self.names.set(host, addresses.into_iter().collect()) {
+            self.failed.get_or_insert(error);
+        }
         self
     }
 
     /// Connects to the host and port `to` in place of `from`, both written `host:port`: TLS, Host and the pool keep those
-    /// of the URL. Of `from`, an empty host or port stands for any; of `to`, it stays as it is. Called several times,
-    /// the first that fits holds. Through a proxy, `to` is what the proxy is asked for.
+    /// of the URL. Of `from`, an empty host or port stands for any; of `to`, it stays as it is. An IPv6 address is in
+    /// brackets. Called several times, the first that fits holds. Through a proxy, `to` is what the proxy is asked for.
     ///
     /// ```
     /// // The new server, asked as the old one is.
@@ -74,15 +80,11 @@ impl ClientBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) if either is not of that form.
+    /// [`InvalidUrl`](crate::ErrorKind::InvalidUrl) if either is not of that form, or has a host that no URL can have.
+    /// The text says which part is wrong.
     pub fn connect_to(mut self, from: &str, to: &str) -> Result<Self, Error> {
-        let read = |text: &str| {
-            HostAndPort::read(text).ok_or_else(|| {
-                let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-                error.with_detail(format_args!("{text:?} is not host:port"))
-            })
-        };
-        self.names.replaced.push(Replacement { from: read(from)?, to: read(to)? });
+        let (from, to) = (HostAndPort::read(from)?, HostAndPort::read(to)?);
+        self.names.replaced.push(Replacement { from, to });
         Ok(self)
     }
 
