@@ -23,6 +23,18 @@ pub(crate) fn check(url: &Url) -> Result<(), Error> {
     }
 }
 
+/// The error of a request for a target that is a path and not a whole URL.
+pub(crate) fn not_whole(target: &str) -> Error {
+    let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
+    error.with_detail(format_args!("{target:?} is not a whole URL"))
+}
+
+/// Removes the `user:password@` of a URL.
+pub(crate) fn remove_credentials(url: &mut Url) {
+    // It can fail only where there is no host.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
+}
+
 /// What a URL's own server is asked for: origin-form, RFC 9112 §3.2.1.
 pub(crate) fn target(url: &Url) -> &str {
     &url[Position::BeforePath..Position::AfterQuery]

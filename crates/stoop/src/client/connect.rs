@@ -13,8 +13,12 @@ use std::time::Duration;
 
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
 use stoop_io::ClientTls;
-use stoop_io::{Addresses, AnyTransport, PeerAddress, Transport, Unix, is_public, now};
-use url::{Host, Url};
+#[cfg(feature = "proxy")]
+use stoop_io::is_public;
+use stoop_io::{AnyTransport, PeerAddress, Transport, Unix, now};
+#[cfg(feature = "proxy")]
+use url::Host;
+use url::Url;
 
 use super::connect_target::ConnectTarget;
 use super::dial::dial;
@@ -175,19 +179,6 @@ impl Connector {
         Ok(secured)
     }
 
-    /// A URL with the host and port that are connected to in place of its own.
-    fn replaced(&self, url: &Url) -> Option<Url> {
-        let (host, port) = (url.host_str()?, url.port_or_known_default()?);
-        let (host, port) = self.names.replacement(host, port).filter(|_| self.is_to_servers)?;
-        let mut replaced = url.clone();
-        match host.parse() {
-            Ok(address) => replaced.set_ip_host(address).ok()?,
-            Err(_) => replaced.set_host(Some(&host)).ok()?,
-        }
-        replaced.set_port(Some(port)).ok()?;
-        Some(replaced)
-    }
-
     /// Connects to the host and port of a URL.
     async fn reach(
         &self,
@@ -197,9 +188,8 @@ impl Connector {
         watch: &mut Stopwatch,
     ) -> Result<AnyTransport, Error> {
         let port = url.port_or_known_default().unwrap_or(80);
-        let addresses = self.addresses(url, is_filtered, terms, watch).await?;
+        let addresses = self.addresses_in_order(url, is_filtered, terms, watch).await?;
         let host = url.host_str().unwrap_or_default();
-        let addresses = self.names.winner_first(host, addresses);
         let tcp = dial(&addresses, port, &self.names.local, terms).await?;
         if let ([first, _, ..], PeerAddress::Inet(peer)) = (&*addresses, tcp.peer()) {
             self.names.won(host, *first, peer.ip());
@@ -261,39 +251,6 @@ impl Connector {
             Ok(io)
         };
         connecting.await.map_err(|error| proxy.failed(error))
-    }
-
-    async fn addresses(
-        &self,
-        url: &Url,
-        is_filtered: bool,
-        terms: ConnectLimits<'_>,
-        watch: &mut Stopwatch,
-    ) -> Result<Addresses, Error> {
-        let addresses: Addresses = match url.host() {
-            Some(Host::Ipv4(address)) => IpAddr::V4(address).into(),
-            Some(Host::Ipv6(address)) => IpAddr::V6(address).into(),
-            Some(Host::Domain(name)) => {
-                let port = url.port_or_known_default().unwrap_or(80);
-                let looking_up = self.names.lookup(name, port);
-                let found = terms.within(terms.time.dns, Phase::Dns, looking_up).await;
-                let found = found.map_err(|error| match error.kind() {
-                    ErrorKind::DnsTimeout => error.with_detail(name),
-                    _ => error,
-                })??;
-                watch.lap(Phase::Dns);
-                terms.observer.tell(&ClientEvent::Resolved { host: name, addresses: &found });
-                found
-            }
-            None => return Err(Error::new(ErrorKind::InvalidUrl, Phase::Request)),
-        };
-        // Checked on the very addresses that are connected to, so that a name cannot change its mind.
-        if terms.public_only
-            && let Some(private) = addresses.iter().find(|address| !is_public(**address))
-        {
-            return Err(private_address(url, *private));
-        }
-        self.names.permitted(addresses, is_filtered)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::request::relay::RelayTicket;
 use crate::request::{PastRedirect, Request, RequestParts};
-use crate::url::{authority, target};
+use crate::url::{authority, not_whole, remove_credentials, target};
 #[cfg(feature = "proxy")]
 use crate::versions::Versions;
 
@@ -63,13 +63,8 @@ impl Outgoing {
             decodes,
             ..
         } = &mut *parts;
-        let Some(url) = url else {
-            let error = Error::new(ErrorKind::InvalidUrl, Phase::Request);
-            return Err(error.with_detail(format_args!("{:?} is not a whole URL", head.target())));
-        };
-        if let Some(hsts) = &shared.hsts {
-            hsts.secure(url);
-        }
+        let Some(url) = url else { return Err(not_whole(head.target())) };
+        shared.secure(url);
         authorize(head, url, &shared.netrc)?;
         if !head.fields().contains("host") {
             name_host(head, url)?;
@@ -256,12 +251,7 @@ impl Outgoing {
                 self.url()
             )));
         }
-        let secure = |next: &mut Url| {
-            if let Some(hsts) = &shared.hsts {
-                hsts.secure(next);
-            }
-        };
-        let next = redirect::target(self.url(), location, policy, secure)?;
+        let next = redirect::target(self.url(), location, policy, |next| shared.secure(next))?;
         let parts = &mut *self.parts;
         if let Some(url) = &parts.url {
             let attempt = RedirectAttempt {
@@ -347,8 +337,7 @@ fn authorize(head: &mut RequestHead, url: &mut Url, netrc: &Netrc) -> Result<(),
         credentials.extend(percent_decode_str(url.password().unwrap_or_default()));
         add_basic(head, name, &credentials)?;
     }
-    // It can fail only where there is no host.
-    let _ = url.set_username("").and_then(|()| url.set_password(None));
+    remove_credentials(url);
     Ok(())
 }
 

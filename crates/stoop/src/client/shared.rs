@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::limits::ClientLimits;
 use crate::request::Request;
 use crate::response::Response;
+use crate::url::{not_whole, remove_credentials};
 
 /// The connections of a client, and how it uses them.
 pub(crate) struct ClientShared {
@@ -84,6 +85,23 @@ impl ClientShared {
         match &self.base_url {
             Some(base) if method != Method::CONNECT => Request::relative(method, base, url),
             _ => Request::new(method, url),
+        }
+    }
+
+    /// The URL that a GET for `url` would be sent to, without its credentials.
+    pub(super) fn url_of_get(&self, url: &str) -> Result<Url, Error> {
+        let mut request = self.request(Method::GET, url)?;
+        let whole = request.parts.url.take();
+        let mut whole = whole.ok_or_else(|| not_whole(request.parts.head.target()))?;
+        self.secure(&mut whole);
+        remove_credentials(&mut whole);
+        Ok(whole)
+    }
+
+    /// Makes an http URL one of https if its host wants that.
+    pub(super) fn secure(&self, url: &mut Url) {
+        if let Some(hsts) = &self.hsts {
+            hsts.secure(url);
         }
     }
 }

@@ -8,7 +8,8 @@ pub enum ErrorKind {
     /// The URL cannot be made sense of, or the request has none.
     InvalidUrl,
     /// The caller's request, or the handler's response, may not be sent as it is: a
-    /// [`Misuse`](crate::Misuse), such as CR LF in a field value. Nothing of it was sent.
+    /// [`Misuse`](crate::Misuse), such as CR LF in a field value. Nothing of it was sent. Also a call that the
+    /// client was not built for, such as [`Client::addresses_of`](crate::Client::addresses_of) with a Unix socket.
     InvalidMessage,
     /// The name does not exist.
     DnsNxdomain,

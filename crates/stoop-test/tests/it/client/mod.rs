@@ -1,6 +1,7 @@
 //! The client and scripted servers: in memory where the clock matters, which is then paused, and over
 //! loopback where the kernel matters.
 
+mod addresses;
 mod blocking;
 mod bounds;
 mod cancel;

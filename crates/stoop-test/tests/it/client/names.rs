@@ -10,11 +10,11 @@ use stoop::{Client, ErrorKind, Phase, Request, Response, Server, ServerHandle, S
 
 use super::kit::{kind_and_phase, limited};
 
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 5));
+pub(super) const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(super) const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 5));
 
 /// A server on a loopback address that answers with the address of its client, and redirects `/to?URL`.
-fn serving(address: IpAddr) -> (ServerHandle, u16) {
+pub(super) fn serving(address: IpAddr) -> (ServerHandle, u16) {
     let answer = |request: Request| match request.query() {
         Some(location) => {
             Response::from_status(StatusCode::FOUND).with_field("location", location).unwrap()
@@ -263,45 +263,4 @@ async fn a_host_that_no_url_can_have_is_given_no_addresses() {
         let client = Client::builder().connect_to(&format!("{host}:"), &to).unwrap();
         assert_eq!(text(&client.build().unwrap(), &url).await.as_deref(), Ok("127.0.0.1"));
     }
-}
-
-#[tokio::test]
-async fn a_client_tells_the_addresses_that_it_would_connect_to() {
-    let builder = || {
-        Client::builder()
-            .custom_resolver(async |host: String| match &*host {
-                "found.test" => Ok(Addresses::from(vec![THERE, HERE])),
-                "slow.test" => std::future::pending().await,
-                _ => Err(format!("there is no {host}")),
-            })
-            .resolve("own.test:81", [HERE])
-            .connect_to("old.test:80", "own.test:81")
-            .unwrap()
-    };
-    let mut limits = stoop::ClientLimits::default();
-    limits.time.dns = Some(Duration::from_millis(50));
-    let client = builder().limits(limits).build().unwrap();
-    let addresses = async |client: &Client, url: &str| {
-        client.addresses_of(url).await.map(|found| found.to_vec()).map_err(kind_and_phase)
-    };
-    let dns = |kind| Err((kind, Phase::Dns));
-    for (url, expected) in [
-        ("http://127.0.0.5:1/", Ok(vec![THERE])),
-        ("https://[::1]/x", Ok(vec![IpAddr::V6(Ipv6Addr::LOCALHOST)])),
-        ("http://Found.test/", Ok(vec![THERE, HERE])),
-        ("http://own.test:81/", Ok(vec![HERE])),
-        ("http://own.test/", dns(ErrorKind::DnsOther)),
-        ("http://old.test/", Ok(vec![HERE])),
-        ("http://slow.test/", dns(ErrorKind::DnsTimeout)),
-        ("nothing", Err((ErrorKind::InvalidUrl, Phase::Request))),
-    ] {
-        assert_eq!(addresses(&client, url).await, expected, "{url}");
-    }
-    let six = builder().local_address(IpAddr::V6(Ipv6Addr::UNSPECIFIED)).build().unwrap();
-    let unreachable = Err((ErrorKind::ConnectUnreachable, Phase::Connect));
-    assert_eq!(addresses(&six, "http://found.test/").await, unreachable);
-    let filtered = builder().address_filter(|address| address != THERE).build().unwrap();
-    assert_eq!(addresses(&filtered, "http://found.test/").await, Ok(vec![HERE]));
-    let handler = Client::builder().handler(|_: Request| "here").build().unwrap();
-    assert_eq!(addresses(&handler, "http://found.test/").await, dns(ErrorKind::DnsOther));
 }

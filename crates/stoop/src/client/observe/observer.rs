@@ -60,6 +60,9 @@ struct RequestListeners {
 }
 
 impl RequestObserver {
+    /// Tells nothing, for what is done without a request.
+    pub(crate) const SILENT: Self = Self(None);
+
     /// Begins to tell of a request.
     pub(crate) fn new(observers: &Observers, request: &Request) -> Self {
         let is_heard = observers.all.is_some();
