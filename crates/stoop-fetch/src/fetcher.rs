@@ -132,8 +132,8 @@ impl Fetchers {
     /// The client's own.
     pub(crate) fn find_addresses(&mut self, settings: &Settings) -> Result<(), Error> {
         if self.resolver.is_some() {
-            let limits = addresses::finder_limits(settings);
-            let client = self.client(settings, limits, Redirects::none(), false).build()?;
+            let client = self.client(settings, limits(settings), Redirects::none(), false);
+            let client = client.build()?;
             self.finder = Some(Arc::new(addresses::finder(client)));
         }
         Ok(())

@@ -2,11 +2,10 @@
 
 use std::net::IpAddr;
 
+use stoop::Client;
 use stoop::dns::{Addresses, Resolver};
-use stoop::{Client, ClientLimits};
 
 use crate::addresses::{AddressFinder, LookingUp};
-use crate::client_limits::limits;
 use crate::politeness::HostGroup;
 use crate::settings::Settings;
 
@@ -19,13 +18,6 @@ pub(super) fn shared_resolver(settings: &Settings) -> Option<Resolver> {
     // No file was named that could not be read.
     let resolver = || Resolver::builder().cache_entries_max(NAMES_MAX).build().ok();
     (politeness.group == HostGroup::Address).then(resolver).flatten()
-}
-
-/// Limits of a client that finds addresses alone, within the time that a connection has.
-pub(super) fn finder_limits(settings: &Settings) -> ClientLimits {
-    let mut limits = limits(settings);
-    limits.time.dns = limits.time.connect.into_iter().chain(limits.time.total).min();
-    limits
 }
 
 /// What finds the addresses of hosts as `client` does.
