@@ -111,8 +111,8 @@ pub(super) fn client(
     builder = builder.proxies(args.proxy.proxies()?);
     builder = ResolveRule::apply_all(&args.resolve, builder);
     for rule in &args.connect_to {
-        builder = connect_to(builder, rule).ok_or_else(|| {
-            usage(format!("--connect-to {rule:?} is not HOST1:PORT1:HOST2:PORT2"))
+        builder = connect_to(builder, rule).map_err(|why| {
+            usage(format!("--connect-to {rule:?} is not HOST1:PORT1:HOST2:PORT2{why}"))
         })?;
     }
     #[cfg(feature = "tls")]
@@ -179,10 +179,13 @@ pub(super) fn netrc(args: &GetArgs) -> Result<Netrc, GetFailure> {
 }
 
 /// `HOST1:PORT1:HOST2:PORT2`.
-fn connect_to(builder: ClientBuilder, rule: &str) -> Option<ClientBuilder> {
-    let (host, rest) = split_host(rule)?;
-    let (port, to) = rest.split_once(':')?;
-    builder.connect_to(&format!("{host}:{port}"), to).ok()
+///
+/// # Errors
+/// What is wrong beyond the form, if that is known.
+fn connect_to(builder: ClientBuilder, rule: &str) -> Result<ClientBuilder, String> {
+    let (host, rest) = split_host(rule).ok_or("")?;
+    let (port, to) = rest.split_once(':').ok_or("")?;
+    builder.connect_to(&format!("{host}:{port}"), to).map_err(|error| format!(": {error}"))
 }
 
 #[cfg(test)]
@@ -200,10 +203,17 @@ mod tests {
     #[test]
     fn a_rule_has_two_hosts_and_ports_of_which_any_may_be_left_out() {
         for good in ["a:80:b:81", "::b:81", "[::1]:80:[::2]:", "a::b:"] {
-            assert!(connect_to(Client::builder(), good).is_some(), "{good}");
+            assert!(connect_to(Client::builder(), good).is_ok(), "{good}");
         }
-        for bad in ["", "a:80", "a:80:b", "a:80:b:x"] {
-            assert!(connect_to(Client::builder(), bad).is_none(), "{bad}");
+        for (bad, why) in [
+            ("", ""),
+            ("a:80", ""),
+            ("a:80:b", "it has no colon"),
+            ("a:80:b:x", "the port \"x\" is not a number from 0 to 65535"),
+            ("a:80:b c:81", "no URL can have the host \"b c\""),
+        ] {
+            let error = connect_to(Client::builder(), bad).err().expect(bad);
+            assert!(error.contains(why) && why.is_empty() == error.is_empty(), "{bad}: {error}");
         }
     }
 }
