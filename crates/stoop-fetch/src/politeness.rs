@@ -67,8 +67,13 @@ pub enum HostGroup {
     /// Names are looked up once they are read, 96 at once, as the [client](crate::Fetch::client) does, and those of
     /// redirects when they come up. That time is no part of a job's deadline and duration. Jobs whose names are being
     /// looked up do not hold up others, within a window: up to 16,384 jobs wait, or 4 MiB of them, and then no more is
-    /// read. What was found is used for five minutes, of up to 100,000 hosts and ports. A job stays with the address that
-    /// was found when it was read.
+    /// read. A job stays with the address that was found when it was read.
+    ///
+    /// What was found is used for five minutes, of up to 100,000 hosts and ports, and that there is no address for ten
+    /// seconds. Where the lookup after that fails (SERVFAIL, no response), the address stays until half an hour after it was
+    /// found, and is asked for every ten seconds; a name that had none counts by itself, for one second. An address of IPv6
+    /// is used for two seconds, and for twice as long each time after that, up to five minutes: a resolver tells the
+    /// addresses of one family when those of the other are late.
     ///
     /// So that requests do not ask name servers again, all clients of the run share one
     /// [resolver](stoop::ClientBuilder::resolver), which asks the system's servers and remembers 100,000 names, for as

@@ -86,7 +86,8 @@ With --by-address all hosts at one IP address are one host. Of several addresses
 lowest counts: names that share another one alone are not known to be at one. Names are looked up
 when they are read, as for connecting, 96 at once, which is no part of the duration of a URL; others
 go on meanwhile, unless 16,384 URLs wait for their names. A name that is not found counts as a host
-of its own. What is found is used for 5 minutes, of up to 100,000 hosts. With a proxy, name servers
+of its own. What is found is used for 5 minutes, of up to 100,000 hosts, and for 30 while name
+servers fail; one of IPv6 for 2 s at first, as that of IPv4 may be late. With a proxy, name servers
 are asked all the same. --shard goes by names.
 
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,

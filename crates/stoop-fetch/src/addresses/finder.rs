@@ -1,17 +1,16 @@
 //! Finds the addresses of servers, and remembers them for all threads of a run.
 
 use std::fmt::{self, Formatter};
-use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use super::book::{AddressBook, Found};
+use super::book::{AddressBook, Found, LookedUp};
 use crate::target::target;
 
 /// The address of a URL's host that is being looked up.
-pub(crate) type LookingUp = Pin<Box<dyn Future<Output = Option<IpAddr>> + Send>>;
+pub(crate) type LookingUp = Pin<Box<dyn Future<Output = LookedUp> + Send>>;
 
 /// Finds the addresses of servers.
 pub(crate) struct AddressFinder {
@@ -38,15 +37,13 @@ impl AddressFinder {
     ) -> impl Future<Output = Found> + Send + use<> {
         let (finder, server) = (Arc::clone(self), Box::from(server));
         let url = std::str::from_utf8(line).ok().and_then(|line| target(line).ok());
-        let looking_up = url.map(|url| (self.look_up)(url.into()));
+        let url = url.map(Box::<str>::from);
         async move {
-            let address = match looking_up {
-                Some(looking_up) => looking_up.await,
-                None => None,
+            let said = match url {
+                Some(url) => (finder.look_up)(url).await,
+                None => LookedUp::Nothing,
             };
-            let found = address.map_or(Found::Nothing, Found::Address);
-            finder.book().insert(server, found, Instant::now());
-            found
+            finder.book().insert(server, said, Instant::now())
         }
     }
 

@@ -20,6 +20,9 @@ mod url_host;
 
 use std::sync::Arc;
 
+#[cfg(all(test, feature = "dns"))]
+pub(crate) use self::book::Found;
+pub(crate) use self::book::LookedUp;
 pub(crate) use self::finder::{AddressFinder, LookingUp};
 pub(crate) use self::sort::sort_by_address;
 pub(crate) use self::url_host::UrlHost;

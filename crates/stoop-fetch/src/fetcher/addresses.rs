@@ -1,11 +1,15 @@
 //! Finds the addresses of hosts as the clients of a run do, where hosts are told apart by them.
 
+#[cfg(all(test, feature = "dns"))]
+mod tests;
+
+use std::error::Error as StdError;
 use std::net::IpAddr;
 
-use stoop::Client;
-use stoop::dns::{Addresses, Resolver};
+use stoop::dns::{Addresses, DnsError, DnsErrorKind, Resolver};
+use stoop::{Client, Error, ErrorKind};
 
-use crate::addresses::{AddressFinder, LookingUp};
+use crate::addresses::{AddressFinder, LookedUp, LookingUp};
 use crate::politeness::HostGroup;
 use crate::settings::Settings;
 
@@ -24,8 +28,33 @@ pub(super) fn shared_resolver(settings: &Settings) -> Option<Resolver> {
 pub(super) fn finder(client: Client) -> AddressFinder {
     AddressFinder::new(move |url| -> LookingUp {
         let client = client.clone();
-        Box::pin(async move { lowest(&client.addresses_of(&url).await.ok()?) })
+        Box::pin(async move {
+            match client.addresses_of(&url).await {
+                Ok(addresses) => lowest(&addresses).map_or(LookedUp::Nothing, LookedUp::Address),
+                Err(error) if has_no_address(&error) => LookedUp::Nothing,
+                Err(_) => LookedUp::Failed,
+            }
+        })
     })
+}
+
+/// Whether an error says that there is no address to connect to, rather than that none was found for the moment.
+fn has_no_address(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::DnsNxdomain
+        | ErrorKind::AddressDenied
+        | ErrorKind::ConnectUnreachable
+        | ErrorKind::InvalidUrl
+        // The client connects to no address.
+        | ErrorKind::InvalidMessage => true,
+        ErrorKind::DnsOther => match error.source().map(|source| source.downcast_ref()) {
+            None => true,
+            Some(error) => {
+                error.is_some_and(|error: &DnsError| error.kind() == DnsErrorKind::NoRecords)
+            }
+        },
+        _ => false,
+    }
 }
 
 /// The lowest of several addresses. An IPv4 address in the form of IPv6 is what it is (RFC 4291 §2.5.5.2).

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use tokio::sync::Semaphore;
 use tokio::task::yield_now;
 
+use super::super::book::LookedUp;
 use super::super::deferred::JOBS_MAX;
 use super::*;
 
@@ -38,7 +39,8 @@ impl Test {
                 }
                 assert!(!host.starts_with("panic"), "a resolver's defect");
                 let has_one = host.starts_with("one") || host.starts_with("slow");
-                if has_one { Some(ONE) } else { host.parse().ok() }
+                let address = if has_one { Some(ONE) } else { host.parse().ok() };
+                address.map_or(LookedUp::Nothing, LookedUp::Address)
             })
         });
         Self {
