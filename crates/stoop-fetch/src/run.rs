@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, JoinHandle};
 
-use tokio::runtime::Builder;
-
-use crate::addresses::{ByAddress, sort_by_address};
+use crate::addresses::run_sorter;
 use crate::distribute::{Reading, distribute};
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
@@ -250,25 +248,6 @@ fn run_reader(run: &RunState, mut source: Box<dyn JobSource>, numbering: Option<
     match distribute(source.as_mut(), reading, lanes, &run.input, &run.stop, warm_up) {
         Ok(()) => run.is_input_ended.store(true, Relaxed),
         Err(error) => run.set_input_error(error),
-    }
-}
-
-/// The thread that sorts jobs by the addresses of their hosts.
-fn run_sorter(run: &RunState) {
-    /// Closes all lanes however the sorter ends, so that neither the reader nor the workers wait for it.
-    struct CloseLanes<'a>(&'a RunState);
-    impl Drop for CloseLanes<'_> {
-        fn drop(&mut self) {
-            self.0.close_lanes();
-        }
-    }
-    let _close_lanes = CloseLanes(run);
-    let Some(ByAddress { intake, finder }) = &run.by_address else { return };
-    match Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => {
-            runtime.block_on(sort_by_address(intake, &run.lanes, finder, &run.stop));
-        }
-        Err(error) => run.worker_failed(error),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Finds the addresses of servers, and remembers them for all threads of a run.
 
 use std::fmt::{self, Formatter};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -40,11 +42,24 @@ impl AddressFinder {
         let url = url.map(Box::<str>::from);
         async move {
             let said = match url {
-                Some(url) => (finder.look_up)(url).await,
+                Some(url) => finder.look_up(url).await,
                 None => LookedUp::Nothing,
             };
             finder.book().insert(server, said, Instant::now())
         }
+    }
+
+    /// What the lookup of a URL's host says. One that panics fails: what panics is the caller's, and the jobs get their
+    /// records by the workers, whose clients panic there as well.
+    async fn look_up(&self, url: Box<str>) -> LookedUp {
+        let Ok(mut looking_up) = catch_unwind(AssertUnwindSafe(|| (self.look_up)(url))) else {
+            return LookedUp::Failed;
+        };
+        poll_fn(|cx| {
+            let polled = catch_unwind(AssertUnwindSafe(|| looking_up.as_mut().poll(cx)));
+            polled.unwrap_or(Poll::Ready(LookedUp::Failed))
+        })
+        .await
     }
 
     /// The same for a server that hardly needs to be looked up: none if it does.

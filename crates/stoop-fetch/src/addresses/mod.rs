@@ -16,6 +16,7 @@ mod book;
 mod deferred;
 mod finder;
 mod sort;
+mod thread;
 mod url_host;
 
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 pub(crate) use self::book::Found;
 pub(crate) use self::book::LookedUp;
 pub(crate) use self::finder::{AddressFinder, LookingUp};
-pub(crate) use self::sort::sort_by_address;
+pub(crate) use self::thread::run_sorter;
 pub(crate) use self::url_host::UrlHost;
 use crate::lane::Lane;
 
