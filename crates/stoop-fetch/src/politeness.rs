@@ -64,10 +64,11 @@ pub enum HostGroup {
     /// alone are not known to be one host. A name without an address, or whose address is not found within the time for
     /// connecting, is a host of its own, as is one whose client connects to no address, such as a Unix socket's.
     ///
-    /// Names are looked up once they are read, 96 at once, as the [client](crate::Fetch::client) does, and those of
-    /// redirects when they come up. That time is no part of a job's deadline and duration. Jobs whose names are being
-    /// looked up do not hold up others, within a window: up to 16,384 jobs wait, or 4 MiB of them, and then no more is
-    /// read. A job stays with the address that was found when it was read.
+    /// Names are looked up once they are read, as the [client](crate::Fetch::client) does, and those of redirects when they
+    /// come up. That time is no part of a job's deadline and duration. 96 are looked up at once, and beside them 384 that
+    /// take longer than half a second (96 without the feature `dns`). Jobs whose names are being looked up do not hold up
+    /// others, within a window: up to 16,384 jobs wait, or 4 MiB of them, and then no more is read. A job stays with the
+    /// address that was found when it was read.
     ///
     /// What was found is used for five minutes, of up to 100,000 hosts and ports, and that there is no address for ten
     /// seconds. Where the lookup after that fails (SERVFAIL, no response), the address stays until half an hour after it was
@@ -78,10 +79,11 @@ pub enum HostGroup {
     /// So that requests do not ask name servers again, all clients of the run share one
     /// [resolver](stoop::ClientBuilder::resolver), which asks the system's servers and remembers 100,000 names, for as
     /// long as their records allow. One that [`Fetch::client`](crate::Fetch::client) sets takes its place: it is to be
-    /// cloned rather than built for each client, and with a
-    /// [custom one](stoop::ClientBuilder::custom_resolver) each name is looked up at least twice. Through a proxy, which
-    /// may know names that are not known here, the addresses of the URLs' own hosts count where they are found: the names
-    /// are looked up for that, although the requests would not need it.
+    /// cloned rather than built for each client, and to allow for 960
+    /// [queries](stoop::dns::ResolverBuilder::queries_max) and 192 more for each worker, so that requests do not wait for
+    /// the lookups of others. With a [custom one](stoop::ClientBuilder::custom_resolver) each name is looked up at least
+    /// twice. Through a proxy, which may know names that are not known here, the addresses of the URLs' own hosts count
+    /// where they are found: the names are looked up for that, although the requests would not need it.
     Address,
 }
 

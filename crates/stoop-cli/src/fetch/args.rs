@@ -84,11 +84,11 @@ hosts. Where a redirect leads, and what is sent again, waits for the turn of its
 
 With --by-address all hosts at one IP address are one host. Of several addresses of a name the
 lowest counts: names that share another one alone are not known to be at one. Names are looked up
-when they are read, as for connecting, 96 at once, which is no part of the duration of a URL; others
-go on meanwhile, unless 16,384 URLs wait for their names. A name that is not found counts as a host
-of its own. What is found is used for 5 minutes, of up to 100,000 hosts, and for 30 while name
-servers fail; one of IPv6 for 2 s at first, as that of IPv4 may be late. With a proxy, name servers
-are asked all the same. --shard goes by names.
+when they are read, as for connecting, 96 at once and 384 more that take longer than half a second,
+which is no part of the duration of a URL; others go on meanwhile, unless 16,384 URLs wait for their
+names. A name that is not found counts as a host of its own. What is found is used for 5 minutes, of
+up to 100,000 hosts, and for 30 while name servers fail; one of IPv6 for 2 s at first, as that of
+IPv4 may be late. With a proxy, name servers are asked all the same. --shard goes by names.
 
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
 then keeps the least with which as many are, and tries a little more and less from time to time; it

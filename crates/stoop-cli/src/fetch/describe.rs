@@ -17,6 +17,12 @@ use crate::request_options::ResolveRule;
 #[cfg(feature = "dns")]
 const NAMES_MAX: usize = 100_000;
 
+/// How many queries that resolver has under way, beside those for each worker: see [`HostGroup::Address`].
+#[cfg(feature = "dns")]
+const QUERIES_MAX: usize = 960;
+#[cfg(feature = "dns")]
+const QUERIES_PER_WORKER: usize = 192;
+
 /// The description of the run that `plan` asks for, ended by `stop`.
 ///
 /// # Errors
@@ -86,7 +92,10 @@ fn redirects(plan: &FetchPlan) -> Redirects {
 #[cfg(feature = "dns")]
 fn shared_resolver(plan: &FetchPlan) -> Option<Resolver> {
     let is_shared = plan.jobs.group == HostGroup::Address && !plan.dns.is_empty();
-    let resolver = || Resolver::builder().servers(&plan.dns).cache_entries_max(NAMES_MAX).build();
+    let resolver = || {
+        let resolver = Resolver::builder().servers(&plan.dns).cache_entries_max(NAMES_MAX);
+        resolver.queries_max(QUERIES_MAX + QUERIES_PER_WORKER * plan.cores).build()
+    };
     // No file was named that could not be read.
     is_shared.then(resolver)?.ok()
 }

@@ -1,6 +1,8 @@
 //! Fits a plan into the limit of open files: each connection is one, and a run that reaches the limit
 //! would report errors for hosts that have none.
 
+use stoop_fetch::HostGroup;
+
 use super::concurrency::ceiling;
 use super::plan::{FetchPlan, UrlSource};
 use crate::failure::CommandFailure;
@@ -21,6 +23,9 @@ const CORES_DIVISOR: u64 = 4;
 /// never has more open than these and those in flight; servers that have not noticed a close yet may
 /// see as many again.
 const IDLE_CONNECTIONS_MAX: u64 = 32;
+
+/// Sockets for name servers by which names are looked up before their URLs are in flight.
+const NAMES_FILES_MAX: u64 = 480;
 
 /// Raises the limit of open files as far as allowed, and fits `plan` into it: with less concurrency and
 /// fewer cores than by default, unless they were given.
@@ -61,7 +66,11 @@ pub(super) fn fit(plan: &mut FetchPlan) -> Result<(), CommandFailure> {
     plan.idle_max = left.clamp(1, IDLE_CONNECTIONS_MAX) as usize;
     if !plan.is_concurrency_given {
         // The idle connections have files of their own.
-        let files = concurrency_max(limit.saturating_sub(IDLE_CONNECTIONS_MAX), cores);
+        let mut others = IDLE_CONNECTIONS_MAX;
+        if plan.jobs.group == HostGroup::Address {
+            others += NAMES_FILES_MAX.min(limit / 4);
+        }
+        let files = concurrency_max(limit.saturating_sub(others), cores);
         let most = files.unwrap_or(concurrency).min(urls_max);
         let (most, why) = ceiling(usize::try_from(most).unwrap_or(usize::MAX));
         (plan.concurrency, plan.ceiling) = (most.max(plan.concurrency), why);

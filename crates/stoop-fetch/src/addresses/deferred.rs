@@ -10,7 +10,7 @@ pub(super) const JOBS_MAX: usize = 16_384;
 const BYTES_MAX: usize = 4 << 20;
 
 /// What a server takes beside its key and its jobs: some tables, and the least room in each.
-const SERVER_BYTES: usize = 256;
+const SERVER_BYTES: usize = 400;
 
 /// The jobs that wait, by their servers.
 #[derive(Debug, Default)]
@@ -44,6 +44,11 @@ impl DeferredJobs {
         jobs.push(job);
         self.by_server.insert(server.into(), jobs);
         self.unasked.push_back(server.into());
+    }
+
+    /// Whether a server was not looked up yet.
+    pub(super) fn has_unasked(&self) -> bool {
+        !self.unasked.is_empty()
     }
 
     /// The next server that is to be looked up, and the URL of its first job.

@@ -15,6 +15,7 @@
 mod book;
 mod deferred;
 mod finder;
+mod lookups;
 mod sort;
 mod thread;
 mod url_host;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub(crate) use self::book::Found;
 pub(crate) use self::book::LookedUp;
 pub(crate) use self::finder::{AddressFinder, LookingUp};
+pub(crate) use self::lookups::LOOKUPS_MAX;
 pub(crate) use self::thread::run_sorter;
 pub(crate) use self::url_host::UrlHost;
 use crate::lane::Lane;

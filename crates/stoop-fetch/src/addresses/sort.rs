@@ -3,23 +3,18 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-
-use tokio::task::{Id, JoinError, JoinSet};
 
 use super::book::Found;
 use super::deferred::DeferredJobs;
 use super::finder::AddressFinder;
+use super::lookups::{Lookups, wait_until};
 use crate::job::{Extent, Job};
 use crate::lane::{Batch, Closed, Lane, Refill};
 use crate::schedule::server_key;
 use crate::stop::Stop;
 use crate::target::{worker_of, worker_of_key};
-
-/// How many names are looked up at once: as many as a resolver asks for at once.
-const LOOKUPS_AT_ONCE: usize = 96;
 
 /// Takes jobs from `intake`, and pushes each into the lane of its worker once the address of its host is known. Returns at
 /// the end of `intake`, when all jobs were pushed. Once the run ends early nothing is looked up any more.
@@ -42,40 +37,24 @@ pub(crate) async fn sort_by_address(
         if sorter.is_done() {
             return;
         }
-        while lookups.tasks.len() < LOOKUPS_AT_ONCE
+        while lookups.has_room()
             && let Some((server, line)) = sorter.deferred.ask()
         {
-            let task = lookups.tasks.spawn(finder.find(&server, line));
-            lookups.servers.insert(task.id(), server);
+            let finding = finder.find(&server, line);
+            lookups.start(server, finding);
         }
+        let room_at = lookups.room_at().filter(|_| sorter.deferred.has_unasked());
         tokio::select! {
             biased;
             () = intake.woken() => {}
-            Some(found) = lookups.tasks.join_next_with_id() => {
-                let mut next = Some(found);
-                while let Some(found) = next {
-                    let (server, found) = lookups.finished(found);
+            Some((server, found)) = lookups.next() => {
+                sorter.found(&server, found);
+                while let Some((server, found)) = lookups.try_next() {
                     sorter.found(&server, found);
-                    next = lookups.tasks.try_join_next_with_id();
                 }
             }
+            () = wait_until(room_at) => {}
         }
-    }
-}
-
-/// The lookups that run. Dropping them ends them.
-#[derive(Default)]
-struct Lookups {
-    tasks: JoinSet<Found>,
-    /// The server that each is for.
-    servers: HashMap<Id, Box<[u8]>>,
-}
-
-impl Lookups {
-    /// What a lookup found that has ended. A resolver that panics has found nothing.
-    fn finished(&mut self, ended: Result<(Id, Found), JoinError>) -> (Box<[u8]>, Found) {
-        let (id, found) = ended.unwrap_or_else(|error| (error.id(), Found::Nothing));
-        (self.servers.remove(&id).unwrap_or_default(), found)
     }
 }
 
@@ -146,7 +125,7 @@ impl<'a> Sorter<'a> {
                 sorted.push_hostless(job);
                 continue;
             };
-            // An address does not wait behind names, of which no more than so many are looked up at once.
+            // An address does not wait behind names, of which no more than a number is looked up at once.
             let found = match finder.known(server) {
                 None if *is_giving_up => Some(Found::Nothing),
                 None if is_address(&server[..host]) => finder.find_at_once(server, job.url),

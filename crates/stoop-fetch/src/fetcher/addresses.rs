@@ -9,18 +9,31 @@ use std::net::IpAddr;
 use stoop::dns::{Addresses, DnsError, DnsErrorKind, Resolver};
 use stoop::{Client, Error, ErrorKind};
 
-use crate::addresses::{AddressFinder, LookedUp, LookingUp};
+use crate::addresses::{AddressFinder, LOOKUPS_MAX, LookedUp, LookingUp};
 use crate::politeness::HostGroup;
 use crate::settings::Settings;
 
 /// How many names the resolver remembers that all clients share.
 const NAMES_MAX: usize = 100_000;
 
+/// How many queries are under way for each worker, as many as a resolver of its own sends. Without DNS of our own they
+/// are lookups, each on a thread.
+const QUERIES_PER_WORKER: usize = if cfg!(feature = "dns") { 192 } else { 64 };
+
+/// How many queries are under way: as many as the workers send, and the lookups of all that waits for its address, so
+/// that neither waits for the other. A lookup sends two, one for each family.
+fn queries_max(workers: usize) -> usize {
+    workers.saturating_mul(QUERIES_PER_WORKER).saturating_add(2 * LOOKUPS_MAX)
+}
+
 /// The resolver that all clients of the run share, if addresses are looked up before they are connected to.
 pub(super) fn shared_resolver(settings: &Settings) -> Option<Resolver> {
     let politeness = settings.politeness.as_ref()?;
     // No file was named that could not be read.
-    let resolver = || Resolver::builder().cache_entries_max(NAMES_MAX).build().ok();
+    let resolver = || {
+        let resolver = Resolver::builder().cache_entries_max(NAMES_MAX);
+        resolver.queries_max(queries_max(settings.workers)).build().ok()
+    };
     (politeness.group == HostGroup::Address).then(resolver).flatten()
 }
 
