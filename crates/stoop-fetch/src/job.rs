@@ -148,7 +148,8 @@ impl JobOptions {
         method.is_none() && fields.is_empty() && content.is_none() && fault.is_none()
     }
 
-    fn held_bytes(&self) -> usize {
+    /// How many bytes of memory it takes.
+    pub(crate) fn held_bytes(&self) -> usize {
         let fields = self.fields.iter().map(|field| field.name_bytes().len() + field.value().len());
         size_of::<Self>()
             + self.id.as_ref().map_or(0, |id| id.len())

@@ -1,8 +1,9 @@
 //! The concurrency limit, exact over all workers, which may change while they run.
 //!
-//! A slot keeps its permit from one URL to the next, so no URL costs an access here. Permits move only
-//! between workers that have unequal work: a permit that one worker gives back goes straight to the worker
-//! that has waited longest; otherwise the worker that gave it back, which is awake, would take it again.
+//! A slot keeps its permit from one URL to the next, so no URL costs an access here, unless its job waits for a turn
+//! ([`turns`](crate::turns)). Permits move only between workers that have unequal work: a permit that one worker gives back
+//! goes straight to the worker that has waited longest; otherwise the worker that gave it back, which is awake, would take
+//! it again.
 //!
 //! Where the limit is lowered, permits are owed: each that is given back pays for one, and slots give theirs back between
 //! two URLs as long as one is owed.
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The permits of all workers; a worker needs one for each slot.
+/// The permits of all workers; a worker needs one for each job in flight.
 #[derive(Debug)]
 pub(crate) struct Permits {
     state: Mutex<PermitState>,
@@ -24,6 +25,8 @@ pub(crate) struct Permits {
     /// is late, the permit is given back one URL later.
     queued_count: AtomicUsize,
     is_queued: Vec<AtomicBool>,
+    /// How many of those in the queue have no permit at all: read and written like their number.
+    starved_count: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -34,6 +37,8 @@ struct PermitState {
     queue: VecDeque<usize>,
     /// For each worker, the permits passed on to it that it has not taken yet.
     granted: Vec<usize>,
+    /// For each worker, whether it is in the queue and has no permit.
+    is_starved: Vec<bool>,
 }
 
 impl Permits {
@@ -43,6 +48,7 @@ impl Permits {
             free: permits,
             queue: VecDeque::with_capacity(workers),
             granted: vec![0; workers],
+            is_starved: vec![false; workers],
         };
         Self {
             state: Mutex::new(state),
@@ -50,6 +56,7 @@ impl Permits {
             owed: AtomicUsize::new(0),
             queued_count: AtomicUsize::new(0),
             is_queued: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            starved_count: AtomicUsize::new(0),
         }
     }
 
@@ -89,24 +96,27 @@ impl Permits {
         self.queued_count.load(Relaxed) > 0
     }
 
-    /// Takes up to `wanted` permits for `worker`. If there are fewer, the worker is queued, and the caller
+    /// Takes up to `wanted` permits for `worker`, which has `held`. If there are fewer, the worker is queued, and the caller
     /// that passes one on to it wakes it.
-    pub(crate) fn take(&self, worker: usize, wanted: usize) -> usize {
+    pub(crate) fn take(&self, worker: usize, held: usize, wanted: usize) -> usize {
         let mut state = self.lock();
         let granted = state.granted[worker].min(wanted);
         state.granted[worker] -= granted;
         let free = state.free.min(wanted - granted);
         state.free -= free;
-        if granted + free < wanted && !self.is_queued[worker].swap(true, Relaxed) {
-            state.queue.push_back(worker);
-            self.queued_count.fetch_add(1, Relaxed);
+        if granted + free < wanted {
+            if !self.is_queued[worker].swap(true, Relaxed) {
+                state.queue.push_back(worker);
+                self.queued_count.fetch_add(1, Relaxed);
+            }
+            self.set_starved(&mut state, worker, held + granted + free == 0);
         }
         granted + free
     }
 
-    /// Gives one permit of `worker` back. Returns the worker it was passed on to, which the caller wakes.
+    /// Gives one permit back, of `worker` or of none. Returns the worker it was passed on to, which the caller wakes.
     #[must_use]
-    pub(crate) fn give_back(&self, worker: usize) -> Option<usize> {
+    pub(crate) fn give_back(&self, worker: Option<usize>) -> Option<usize> {
         self.pass_on(&mut self.lock(), worker)
     }
 
@@ -120,7 +130,7 @@ impl Permits {
         }
         while state.granted[worker] > 0 {
             state.granted[worker] -= 1;
-            if let Some(next) = self.pass_on(&mut state, worker) {
+            if let Some(next) = self.pass_on(&mut state, Some(worker)) {
                 return Some(next);
             }
         }
@@ -129,7 +139,7 @@ impl Permits {
 
     /// Passes a permit of `from` on to the worker that has waited longest; to `from` itself only if no other
     /// worker waits.
-    fn pass_on(&self, state: &mut PermitState, from: usize) -> Option<usize> {
+    fn pass_on(&self, state: &mut PermitState, from: Option<usize>) -> Option<usize> {
         let owed = self.owed.load(Relaxed);
         if owed > 0 {
             self.owed.store(owed - 1, Relaxed);
@@ -139,7 +149,7 @@ impl Permits {
             state.free += 1;
             return None;
         }
-        let place = state.queue.iter().position(|&worker| worker != from).unwrap_or(0);
+        let place = state.queue.iter().position(|&worker| Some(worker) != from).unwrap_or(0);
         let next = self.leave_queue(state, place);
         state.granted[next] += 1;
         Some(next)
@@ -149,16 +159,34 @@ impl Permits {
         let worker = state.queue.remove(place).expect("a place in the queue");
         self.is_queued[worker].store(false, Relaxed);
         self.queued_count.fetch_sub(1, Relaxed);
+        self.set_starved(state, worker, false);
         worker
     }
 
-    /// Whether `worker`, which holds `held` permits, should give one back, because one is owed, or because others wait
-    /// and it has more than its share.
+    fn set_starved(&self, state: &mut PermitState, worker: usize, is_starved: bool) {
+        if std::mem::replace(&mut state.is_starved[worker], is_starved) != is_starved {
+            match is_starved {
+                true => self.starved_count.fetch_add(1, Relaxed),
+                false => self.starved_count.fetch_sub(1, Relaxed),
+            };
+        }
+    }
+
+    /// Whether `worker`, which holds `held` permits, should give one back: one is owed, another worker waits that has none,
+    /// or others wait and this one has more than its share.
     pub(crate) fn is_wanted_elsewhere(&self, worker: usize, held: usize) -> bool {
+        let others_wait =
+            || self.queued_count.load(Relaxed) > usize::from(self.is_queued[worker].load(Relaxed));
         self.owed.load(Relaxed) > 0
-            || held > self.share.load(Relaxed)
-                && self.queued_count.load(Relaxed)
-                    > usize::from(self.is_queued[worker].load(Relaxed))
+            || self.starved_count.load(Relaxed) > 0
+            || held > self.share.load(Relaxed) && others_wait()
+    }
+
+    /// How many permits are held: those of jobs in flight.
+    pub(crate) fn held(&self) -> usize {
+        let state = self.lock();
+        let given = state.free + state.granted.iter().sum::<usize>();
+        (state.limit + self.owed.load(Relaxed)).saturating_sub(given)
     }
 
     fn lock(&self) -> MutexGuard<'_, PermitState> {
@@ -173,80 +201,102 @@ mod tests {
     #[test]
     fn one_core_may_take_all_permits() {
         let permits = Permits::new(5, 2);
-        assert_eq!(permits.take(0, 3), 3);
-        assert_eq!(permits.take(0, 9), 2);
+        assert_eq!(permits.take(0, 1, 3), 3);
+        assert_eq!(permits.take(0, 1, 9), 2);
         assert!(!permits.is_wanted_elsewhere(0, 5), "no other worker waits");
-        assert_eq!(permits.give_back(0), Some(0), "no other worker waits, so it gets its own");
+        assert_eq!(
+            permits.give_back(Some(0)),
+            Some(0),
+            "no other worker waits, so it gets its own"
+        );
     }
 
     #[test]
     fn a_permit_that_is_given_back_goes_to_another_core_that_waits() {
         let permits = Permits::new(2, 2);
-        assert_eq!(permits.take(0, 9), 2);
+        assert_eq!(permits.take(0, 1, 9), 2);
         assert!(!permits.is_wanted_elsewhere(0, 2));
-        assert_eq!(permits.take(1, 1), 0);
+        assert_eq!(permits.take(1, 1, 1), 0);
         assert!(permits.is_wanted_elsewhere(0, 2), "more than its share of one");
         assert!(!permits.is_wanted_elsewhere(0, 1));
-        assert_eq!(permits.give_back(0), Some(1), "though worker 0 waited first");
-        assert_eq!(permits.take(0, 1), 0, "passed on, and not free");
-        assert_eq!(permits.take(1, 1), 1);
+        assert_eq!(permits.give_back(Some(0)), Some(1), "though worker 0 waited first");
+        assert_eq!(permits.take(0, 1, 1), 0, "passed on, and not free");
+        assert_eq!(permits.take(1, 1, 1), 1);
     }
 
     #[test]
     fn a_core_without_lines_declines_its_permits() {
         let permits = Permits::new(1, 3);
-        assert_eq!(permits.take(0, 1), 1);
-        assert_eq!(permits.take(1, 1), 0);
-        assert_eq!(permits.take(2, 1), 0);
-        assert_eq!(permits.give_back(0), Some(1));
+        assert_eq!(permits.take(0, 1, 1), 1);
+        assert_eq!(permits.take(1, 1, 1), 0);
+        assert_eq!(permits.take(2, 1, 1), 0);
+        assert_eq!(permits.give_back(Some(0)), Some(1));
         assert_eq!(permits.decline(1), Some(2));
         assert_eq!(permits.decline(1), None);
-        assert_eq!(permits.take(2, 1), 1);
-        assert_eq!(permits.give_back(2), None);
-        assert_eq!(permits.take(0, 5), 1);
+        assert_eq!(permits.take(2, 1, 1), 1);
+        assert_eq!(permits.give_back(Some(2)), None);
+        assert_eq!(permits.take(0, 1, 5), 1);
     }
 
     #[test]
     fn a_core_is_queued_once_and_may_leave_the_queue() {
         let permits = Permits::new(1, 2);
-        assert_eq!(permits.take(0, 1), 1);
-        assert_eq!(permits.take(1, 4), 0);
-        assert_eq!(permits.take(1, 4), 0);
+        assert_eq!(permits.take(0, 1, 1), 1);
+        assert_eq!(permits.take(1, 1, 4), 0);
+        assert_eq!(permits.take(1, 1, 4), 0);
         assert_eq!(permits.decline(1), None);
-        assert_eq!(permits.give_back(0), None);
-        assert_eq!(permits.take(1, 1), 1);
+        assert_eq!(permits.give_back(Some(0)), None);
+        assert_eq!(permits.take(1, 1, 1), 1);
     }
 
     #[test]
     fn a_higher_limit_wakes_all_that_wait_and_the_rest_is_free() {
         let permits = Permits::new(2, 3);
-        assert_eq!(permits.take(0, 2), 2);
-        assert_eq!((permits.take(1, 4), permits.take(2, 1)), (0, 0));
+        assert_eq!(permits.take(0, 1, 2), 2);
+        assert_eq!((permits.take(1, 1, 4), permits.take(2, 1, 1)), (0, 0));
         assert!(permits.is_short());
         let mut woken = Vec::new();
         permits.resize(7, |worker| woken.push(worker));
         assert_eq!((woken, permits.limit()), (vec![1, 2], 7));
         assert!(!permits.is_short());
-        assert_eq!((permits.take(1, 4), permits.take(2, 1)), (3, 1));
+        assert_eq!((permits.take(1, 1, 4), permits.take(2, 1, 1)), (3, 1));
         assert_eq!(permits.decline(2), Some(1), "worker 2 was passed on two");
-        assert_eq!(permits.take(1, 1), 1);
+        assert_eq!(permits.take(1, 1, 1), 1);
         permits.resize(9, |_| panic!("no worker waits"));
-        assert_eq!(permits.take(0, 9), 2);
+        assert_eq!(permits.take(0, 1, 9), 2);
     }
 
     #[test]
     fn a_lower_limit_takes_what_is_free_and_then_what_is_given_back() {
         let permits = Permits::new(6, 2);
-        assert_eq!((permits.take(0, 2), permits.take(1, 2)), (2, 2));
+        assert_eq!((permits.take(0, 1, 2), permits.take(1, 1, 2)), (2, 2));
         permits.resize(3, |_| panic!("none are passed on"));
         assert!(permits.is_wanted_elsewhere(0, 1), "one is owed");
-        assert_eq!(permits.take(0, 1), 0);
-        assert_eq!(permits.give_back(1), None);
+        assert_eq!(permits.take(0, 1, 1), 0);
+        assert_eq!(permits.give_back(Some(1)), None);
         assert!(!permits.is_wanted_elsewhere(0, 1));
-        assert_eq!(permits.give_back(1), Some(0), "from here on they are passed on again");
+        assert_eq!(permits.give_back(Some(1)), Some(0), "from here on they are passed on again");
         // What is owed is paid by a higher limit first.
         permits.resize(1, |_| panic!("none are passed on"));
         permits.resize(3, |_| panic!("none are passed on"));
-        assert_eq!(permits.take(0, 2), 1);
+        assert_eq!(permits.take(0, 1, 2), 1);
+    }
+
+    #[test]
+    fn a_core_that_has_none_is_given_one_though_no_other_has_more_than_its_share() {
+        let permits = Permits::new(4, 3);
+        assert_eq!((permits.take(0, 0, 2), permits.take(1, 0, 2)), (2, 2));
+        assert_eq!(permits.held(), 4);
+        assert!(!permits.is_wanted_elsewhere(0, 2));
+        assert_eq!(permits.take(2, 0, 5), 0);
+        assert!(permits.is_wanted_elsewhere(0, 2) && permits.is_wanted_elsewhere(1, 2));
+        assert_eq!(permits.give_back(Some(0)), Some(2));
+        assert!(!permits.is_wanted_elsewhere(1, 2), "each has one");
+        assert_eq!(permits.take(2, 0, 5), 1);
+        assert!(!permits.is_wanted_elsewhere(1, 2), "it waits for more, and has one");
+        // Whichever waits longest has one that belongs to no worker.
+        assert_eq!(permits.take(0, 1, 5), 0);
+        assert_eq!(permits.give_back(None), Some(2));
+        assert_eq!(permits.held(), 3, "one was passed on");
     }
 }

@@ -26,9 +26,10 @@ const FAILURES_MAX: u32 = 20;
 /// difference: they are one machine.
 ///
 /// Jobs that must wait for their host do not hold up those of others, within a window: each worker holds at most
-/// 65,536 jobs that were not started, or 16 MiB of them, and the workers together 2,048 whose next request waits (more
-/// with more than 16 workers: 128 each). Beyond it a worker starts no jobs, or reads its source no further. So a list
-/// that is sorted by hosts should be shuffled before.
+/// 65,536 jobs that were not started, or 16 MiB of them, and then reads its source no further. Where so many jobs wait
+/// for the turns of further requests, no more are started: 2,048 or 16 MiB of them over all workers, and at least 128 or
+/// 1 MiB of each worker, beside those that are in flight then. So a list that is sorted by hosts should be shuffled
+/// before.
 ///
 /// ```
 /// use std::time::Duration;

@@ -14,7 +14,7 @@ pub struct Progress {
     pub errors: u64,
     /// Jobs that were done before the run was resumed; they are not in [`done`](Self::done).
     pub resumed: u64,
-    /// Jobs that were started and have no record yet.
+    /// Jobs of which a request is under way. Those whose next request waits for the turn of its host are not among them.
     pub in_flight: u64,
     /// How many may be in flight now: the concurrency.
     pub in_flight_max: u64,

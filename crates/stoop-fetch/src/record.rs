@@ -261,6 +261,14 @@ impl Outcome {
         Self::local_error("cancelled", phase, "the run ended first")
     }
 
+    /// A job that is not tried, or not any further, because a host is left alone.
+    pub(crate) fn host_suspended(host: &str) -> Self {
+        let text = format!(
+            "{host} did not answer so many times in turn that it is left alone for a while"
+        );
+        Self::local_error("host_suspended", Phase::Queue, &text)
+    }
+
     /// The memory that it holds, nearly.
     pub(crate) fn held_bytes(&self) -> usize {
         let texts = self.details.as_ref().map_or(0, |details| {

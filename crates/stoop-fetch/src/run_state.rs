@@ -248,6 +248,7 @@ impl RunState {
         }
         let _ = self.is_over(index);
         if self.workers_left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            debug_assert!(self.is_stopping() || self.permits.held() == 0, "all were given back");
             self.tuning.end();
             self.output.close();
         }
@@ -262,7 +263,7 @@ impl Post for RunState {
         }
     }
 
-    fn give_back_permit(&self, worker: usize) {
+    fn give_back_permit(&self, worker: Option<usize>) {
         if let Some(next) = self.permits.give_back(worker) {
             self.lanes[next].wake_worker();
         }

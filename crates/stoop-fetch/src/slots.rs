@@ -9,10 +9,12 @@ use crate::record::{Outcome, Record, unix_ms, whole_ms};
 use crate::schedule::{HostId, Started};
 use crate::settings::Settings;
 
-/// How many jobs may wait for turns, each with some 10 KiB of memory, before no more are started: over all workers, and for
-/// each at least.
+/// How many jobs may wait for turns, each with some 10 KiB of memory, and how many bytes of jobs, before no more are started:
+/// over all workers, and for each at least.
 const WAITING_MAX: usize = 2048;
 const WAITING_MAX_EACH: usize = 128;
+const WAITING_BYTES_MAX: usize = 16 << 20;
+const WAITING_BYTES_MAX_EACH: usize = 1 << 20;
 
 /// All slots of a worker, the open and the closed ones.
 #[derive(Debug)]
@@ -24,6 +26,9 @@ pub(crate) struct SlotTable {
     /// How many slots wait for turns, and may wait before no more jobs are started.
     waiting: usize,
     waiting_max: usize,
+    /// The same in bytes of their jobs.
+    waiting_bytes: usize,
+    waiting_bytes_max: usize,
 }
 
 /// A slot: one line from its start to its answer, then the next. It is opened with a permit for one job in flight, and may
@@ -39,9 +44,17 @@ pub(crate) struct UrlSlot {
     /// The line has no answer yet.
     is_pending: bool,
     pub(crate) has_permit: bool,
-    /// Since when a request of the job waits for the turn of its host: its clock stands still.
-    waits_since: Option<Instant>,
+    /// A request of the job waits for the turn of its host: its clock stands still.
+    wait: Option<SlotWait>,
     task: Option<JoinHandle<()>>,
+}
+
+/// A wait for a turn.
+#[derive(Clone, Copy, Debug)]
+struct SlotWait {
+    since: Instant,
+    /// What the job holds.
+    bytes: usize,
 }
 
 /// A job that has its outcome, and gets its record now.
@@ -82,8 +95,15 @@ impl Answered {
 impl SlotTable {
     /// A table of one of so many workers, without slots.
     pub(crate) fn new(workers: usize) -> Self {
-        let waiting_max = (WAITING_MAX / workers).max(WAITING_MAX_EACH);
-        Self { all: Vec::new(), free: Vec::new(), permits: 0, waiting: 0, waiting_max }
+        Self {
+            all: Vec::new(),
+            free: Vec::new(),
+            permits: 0,
+            waiting: 0,
+            waiting_max: (WAITING_MAX / workers).max(WAITING_MAX_EACH),
+            waiting_bytes: 0,
+            waiting_bytes_max: (WAITING_BYTES_MAX / workers).max(WAITING_BYTES_MAX_EACH),
+        }
     }
 
     /// Opens a slot, a closed one if there is any, which has a permit.
@@ -96,7 +116,7 @@ impl SlotTable {
                 start_ms: 0,
                 is_pending: false,
                 has_permit: false,
-                waits_since: None,
+                wait: None,
                 task: None,
             });
             self.all.len() - 1
@@ -114,7 +134,7 @@ impl SlotTable {
     #[must_use]
     pub(crate) fn close(&mut self, index: usize) -> bool {
         self.all[index].task = None;
-        self.set_waiting(index, None);
+        self.end_wait(index);
         self.free.push(index);
         self.take_permit(index)
     }
@@ -131,12 +151,16 @@ impl SlotTable {
 
     /// Whether so many slots wait for turns that no more jobs should start.
     pub(crate) fn is_crowded(&self) -> bool {
-        self.waiting >= self.waiting_max
+        self.waiting >= self.waiting_max || self.waiting_bytes >= self.waiting_bytes_max
+    }
+
+    /// Another job has the permit of a slot now.
+    pub(crate) fn give_permit_away(&mut self, index: usize) {
+        self.set_permit(index, false);
     }
 
     /// Takes the permit of a slot. Returns whether it had one.
-    #[must_use]
-    pub(crate) fn take_permit(&mut self, index: usize) -> bool {
+    fn take_permit(&mut self, index: usize) -> bool {
         let had = self.all[index].has_permit;
         self.set_permit(index, false);
         had
@@ -147,11 +171,11 @@ impl SlotTable {
         self.permits = self.permits + usize::from(has_permit) - usize::from(had);
     }
 
-    fn set_waiting(&mut self, index: usize, since: Option<Instant>) -> Option<Instant> {
-        let before = std::mem::replace(&mut self.all[index].waits_since, since);
-        self.waiting += usize::from(since.is_some());
-        self.waiting -= usize::from(before.is_some());
-        before
+    fn end_wait(&mut self, index: usize) -> Option<SlotWait> {
+        let wait = self.all[index].wait.take()?;
+        self.waiting -= 1;
+        self.waiting_bytes -= wait.bytes;
+        Some(wait)
     }
 
     /// The number of open slots.
@@ -178,22 +202,32 @@ impl SlotTable {
         slot.sent = slot.start;
     }
 
-    /// Stops the clock of a slot's job, whose next request waits for a turn from `now` on. Returns whether it had a permit,
-    /// which it loses.
+    /// Stops the clock of a slot's job, whose next request waits for a turn from `now` on, unless it stands still already.
+    /// Returns whether the slot had a permit, which it loses, and whether its job was in flight.
     #[must_use]
-    pub(crate) fn wait(&mut self, index: usize, now: Instant) -> bool {
-        self.set_waiting(index, Some(now));
-        self.take_permit(index)
+    pub(crate) fn wait(&mut self, index: usize, now: Instant) -> (bool, bool) {
+        let slot = &mut self.all[index];
+        if slot.wait.is_some() {
+            return (false, false);
+        }
+        let (bytes, was_in_flight) = (slot.job.held_bytes(), slot.is_pending);
+        slot.wait = Some(SlotWait { since: now, bytes });
+        self.waiting += 1;
+        self.waiting_bytes += bytes;
+        (self.take_permit(index), was_in_flight)
     }
 
-    /// The clock of a slot's job goes on, which has a permit again if `has_permit`.
-    pub(crate) fn go_on(&mut self, index: usize, has_permit: bool) {
+    /// The clock of a slot's job goes on, which has a permit again if `has_permit`. Returns whether the job is in flight now:
+    /// its line may have been answered meanwhile.
+    #[must_use]
+    pub(crate) fn go_on(&mut self, index: usize, has_permit: bool) -> bool {
         let now = Instant::now();
-        let since = self.set_waiting(index, None).unwrap_or(now);
+        let since = self.end_wait(index).map_or(now, |wait| wait.since);
         self.set_permit(index, has_permit);
         let slot = &mut self.all[index];
         slot.start += now.saturating_duration_since(since);
         slot.sent = now;
+        slot.is_pending
     }
 
     /// Takes the host that counts the job of a slot.
@@ -211,11 +245,11 @@ impl SlotTable {
         std::mem::take(&mut slot.is_pending).then(|| Answered {
             job: std::mem::take(&mut slot.job),
             start_ms: slot.start_ms,
-            duration: match slot.waits_since {
-                Some(since) => since.saturating_duration_since(slot.start),
+            duration: match slot.wait {
+                Some(wait) => wait.since.saturating_duration_since(slot.start),
                 None => slot.start.elapsed(),
             },
-            was_in_flight: slot.waits_since.is_none(),
+            was_in_flight: slot.wait.is_none(),
         })
     }
 
@@ -232,9 +266,7 @@ impl SlotTable {
     /// Whether a slot's line has been without an answer for longer than `limit` at `now`.
     pub(crate) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
         let slot = &self.all[index];
-        slot.is_pending
-            && slot.waits_since.is_none()
-            && now.saturating_duration_since(slot.start) > limit
+        slot.is_pending && slot.wait.is_none() && now.saturating_duration_since(slot.start) > limit
     }
 
     /// Aborts the task of a slot, which then closes the slot.
@@ -305,7 +337,9 @@ mod tests {
         let index = slots.open();
         begin(&mut slots, index, b"line", Extent::Whole);
         let (start, limit) = (slots.slot(index).start, Duration::from_secs(60));
-        assert!(slots.wait(index, start + Duration::from_secs(1)), "it had a permit");
+        let later = start + Duration::from_secs(1);
+        assert_eq!(slots.wait(index, later), (true, true), "it had a permit, and was in flight");
+        assert_eq!(slots.wait(index, later + limit), (false, false), "it waits already");
         assert_eq!((slots.permits(), slots.waiting(), slots.open_count()), (0, 1, 1));
         assert!(!slots.is_overdue(index, limit, start + 2 * limit));
         let answered = slots.answer(index).expect("pending");
@@ -314,17 +348,23 @@ mod tests {
         assert!(!slots.is_crowded());
         slots.waiting_max = 1;
         assert!(slots.is_crowded());
+        (slots.waiting_max, slots.waiting_bytes_max) = (2, 4);
+        assert!(slots.is_crowded(), "by the bytes of the line");
+        slots.waiting_bytes_max = 5;
+        assert!(!slots.is_crowded());
         assert!(!slots.close(index), "it has no permit");
         assert_eq!((slots.permits(), slots.waiting(), slots.open_count()), (0, 0, 0));
 
         assert_eq!(slots.open(), index);
         begin(&mut slots, index, b"line", Extent::Whole);
         let start = slots.slot(index).start;
-        assert!(slots.wait(index, start));
-        slots.go_on(index, true);
-        assert!(slots.slot(index).start >= start);
-        assert_eq!((slots.permits(), slots.waiting()), (1, 0));
+        // It waited for a minute, by now.
+        assert_eq!(slots.wait(index, start - limit), (true, true));
+        assert!(slots.go_on(index, true), "it is in flight");
+        assert!(slots.slot(index).start >= start + limit && slots.slot(index).sent >= start);
+        assert_eq!((slots.permits(), slots.waiting(), slots.waiting_bytes), (1, 0, 0));
         assert!(slots.answer(index).expect("pending").was_in_flight);
-        assert!(slots.take_permit(index) && !slots.close(index));
+        slots.give_permit_away(index);
+        assert!(!slots.close(index), "it has no permit any more");
     }
 }

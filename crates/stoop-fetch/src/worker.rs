@@ -148,13 +148,16 @@ impl<F: RecordFormat> Worker<F> {
         &self.run.lanes[self.index]
     }
 
-    /// Starts a slot for the next line.
-    fn start_slot(self: &Rc<Self>) {
+    /// Starts a slot for the next line, which has a permit of the caller's. False if none may be started.
+    fn start_slot(self: &Rc<Self>) -> bool {
         let index = self.slots.borrow_mut().open();
-        let begun = self.begin(index);
-        debug_assert!(begun, "no more slots are started than there are lines");
+        if !self.begin(index) {
+            let _ = self.slots.borrow_mut().close(index);
+            return false;
+        }
         let task = spawn_local(run_slot(Rc::clone(self), index));
         self.slots.borrow_mut().set_task(index, task);
+        true
     }
 
     /// Moves the next line that may be started, if there is one, into slot `index`, and starts its clock.
@@ -180,8 +183,9 @@ impl<F: RecordFormat> Worker<F> {
             return false;
         }
         if self.schedule.borrow_mut().give_turn() {
-            // Its request has the permit now.
-            return !self.slots.borrow_mut().take_permit(index);
+            // That request has the permit now.
+            self.slots.borrow_mut().give_permit_away(index);
+            return false;
         }
         let begun = self.may_begin() && self.begin(index);
         if begun {
@@ -191,9 +195,9 @@ impl<F: RecordFormat> Worker<F> {
     }
 
     /// Has slots started for hosts that may have more in flight than before, or whose time comes earlier.
-    fn wake_for_turns(&self) {
+    pub(crate) fn wake_for_turns(&self) {
         let schedule = self.schedule.borrow();
-        let is_earlier = match (schedule.due(), self.sleeps_until.get()) {
+        let is_earlier = match (schedule.next_time(), self.sleeps_until.get()) {
             (Some(due), Some(until)) => due < until,
             (due, _) => due.is_some(),
         };
@@ -221,7 +225,7 @@ impl<F: RecordFormat> Drop for SlotGuard<F> {
         let text = "the client panicked: a defect";
         worker.answer(*index, &Outcome::local_error("internal", Phase::Request, text));
         if worker.slots.borrow_mut().close(*index) {
-            worker.run.give_back_permit(worker.index);
+            worker.run.give_back_permit(Some(worker.index));
         }
         worker.lane().wake_worker();
     }

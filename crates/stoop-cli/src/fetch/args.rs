@@ -79,8 +79,8 @@ does not answer 20 times in turn is left alone for 30 s and more, with host_susp
 until one is answered again. Time that a URL waits for its host is not part of its duration.
 --concurrency N lifts all of that, unless one of the options of politeness is given too. Each core
 holds up to 65,536 URLs that wait, and reads no further then: shuffle a list that is sorted by
-hosts. Where a redirect leads, and what is sent again, waits for the turn of its host, too; up to
-2,048 URLs may wait so, which are not in flight meanwhile.
+hosts. Where a redirect leads, and what is sent again, waits for the turn of its host, too, and is
+not in flight meanwhile; once 2,048 URLs wait so, no more are started.
 
 With --by-address all hosts at one IP address are one host. Of several addresses of a name the
 lowest counts: names that share another one alone are not known to be at one. Names are looked up

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +16,8 @@ use crate::stoop::{feed, finish, kill, peak_kib, run, stoop, wait_for};
 struct Host {
     address: SocketAddr,
     log: Arc<Mutex<Vec<Visit>>>,
+    /// While this is true, nothing is answered but redirects.
+    is_silent: Arc<AtomicBool>,
 }
 
 /// A request as a host saw it.
@@ -29,15 +33,15 @@ impl Host {
     fn start(address: [u8; 4], time: Duration, busy: usize) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::from(address), 0)).expect("a free port");
         let address = listener.local_addr().expect("bound");
-        let log = Arc::<Mutex<Vec<Visit>>>::default();
-        let kept = Arc::clone(&log);
+        let (log, is_silent) = (Arc::<Mutex<Vec<Visit>>>::default(), Arc::<AtomicBool>::default());
+        let kept = (Arc::clone(&log), Arc::clone(&is_silent));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let log = Arc::clone(&kept);
-                thread::spawn(move || answer(stream, &log, time, busy));
+                let (log, is_silent) = kept.clone();
+                thread::spawn(move || answer(stream, &log, &is_silent, time, busy));
             }
         });
-        Self { address, log }
+        Self { address, log, is_silent }
     }
 
     fn url(&self, path: &str) -> String {
@@ -59,7 +63,13 @@ impl Host {
     }
 }
 
-fn answer(stream: TcpStream, log: &Mutex<Vec<Visit>>, time: Duration, busy: usize) {
+fn answer(
+    stream: TcpStream,
+    log: &Mutex<Vec<Visit>>,
+    is_silent: &AtomicBool,
+    time: Duration,
+    busy: usize,
+) {
     let mut lines = BufReader::new(stream.try_clone().expect("a descriptor")).lines();
     let mut stream = stream;
     while let Some(Ok(line)) = lines.next() {
@@ -72,6 +82,9 @@ fn answer(stream: TcpStream, log: &Mutex<Vec<Visit>>, time: Duration, busy: usiz
             Some(("/", to)) => format!("302 Found\r\nlocation: {to}"),
             _ => {
                 thread::sleep(time);
+                while is_silent.load(Relaxed) {
+                    thread::sleep(Duration::from_millis(10));
+                }
                 "200 OK".to_owned()
             }
         };
@@ -233,25 +246,57 @@ fn jobs_that_wait_for_a_turn_hold_up_no_others_and_no_more_are_in_flight_than_as
     }
 }
 
-#[test]
-fn a_run_reads_no_further_while_very_many_jobs_wait_for_turns() {
-    const URLS: usize = 4_000;
-    const WAITING_MAX: usize = 2_048;
+/// Starts a run of redirects to a host that is silent, and waits until so many of them wait for its turn.
+fn crowd(urls: usize) -> (Host, Host, Child) {
     let from = Host::start([127, 0, 4, 8], Duration::ZERO, 0);
-    let to = Host::start([127, 0, 4, 9], Duration::from_secs(60), 0);
+    let to = Host::start([127, 0, 4, 9], Duration::ZERO, 0);
+    to.is_silent.store(true, Relaxed);
     let list: String =
-        (0..URLS).map(|n| from.url(&format!("/?{}\n", to.url(&format!("/{n}"))))).collect();
-    let options = "fetch -f csv --summary none --cores 1 -c 20 --per-host 1 -t 100";
+        (0..urls).map(|n| from.url(&format!("/?{}\n", to.url(&format!("/{n}"))))).collect();
+    let options = "fetch -f csv --summary none --cores 1 -c 20 --per-host 4 -t 100";
     let mut child = stoop(options).spawn().expect("it runs");
     feed(&mut child, list);
     wait_for("jobs that wait", || from.visits().len() >= WAITING_MAX);
     thread::sleep(Duration::from_millis(300));
+    let visits = from.visits().len();
+    assert!(visits <= WAITING_MAX + 20, "{visits}");
+    (from, to, child)
+}
+
+/// How many jobs may wait for turns.
+const WAITING_MAX: usize = 2_048;
+
+#[test]
+fn a_run_starts_no_more_while_very_many_jobs_wait_for_turns_and_ends_all_the_same() {
+    let (_from, to, child) = crowd(4_000);
+    assert!(to.visits().is_empty(), "it is silent");
     let peak_kib = peak_kib(child.id());
     assert!(peak_kib < 64 << 10, "{peak_kib} KiB");
     kill(&child, "-INT");
     let lines = finish(child).lines();
     assert!(lines.iter().all(|line| line.code == "cancelled"), "{:?}", &lines[..5]);
-    assert_eq!(lines.len(), URLS);
-    let visits = from.visits().len();
-    assert!(visits <= WAITING_MAX + 20, "{visits}");
+    assert_eq!(lines.len(), 4_000);
+}
+
+#[test]
+fn a_run_goes_on_once_fewer_jobs_wait_for_turns() {
+    let (from, to, child) = crowd(3_000);
+    to.is_silent.store(false, Relaxed);
+    let lines = finish(child).lines();
+    assert!(lines.iter().all(|line| line.code == "200"), "{:?}", &lines[..5]);
+    assert_eq!((lines.len(), from.visits().len(), to.visits().len()), (3_000, 3_000, 3_000));
+}
+
+/// A worker looks at what may be started each half second, if nothing wakes it.
+#[test]
+fn no_turn_is_given_late() {
+    for options in ["-c 1 --cores 2", "-c 3 --cores 4", "--cores 2"] {
+        let hosts: Vec<_> =
+            (0..8).map(|n| Host::start([127, 0, 10, n], Duration::ZERO, 0)).collect();
+        let url = |n: usize| hosts[n % 8].url(&format!("/?{}\n", hosts[(n * 3 + 1) % 8].url("/")));
+        let begun = Instant::now();
+        let list = (0..64).map(url).collect();
+        assert_eq!(codes(&format!("{options} --per-host 1 -t 5"), list), ["200"; 64]);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{options}: {:?}", begun.elapsed());
+    }
 }

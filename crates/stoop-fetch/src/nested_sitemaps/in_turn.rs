@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::robots_gate::RobotsGate;
 use crate::run_state::RunState;
-use crate::turns::{Asker, Post};
+use crate::turns::{Asker, Mail, Post, Turn};
 
 /// A sitemap that is fetched.
 pub(super) struct NestedSitemap<'a> {
@@ -23,8 +23,7 @@ impl<'a> NestedSitemap<'a> {
 
     fn give_permit_back(&self) {
         if self.has_permit.take() {
-            // It belongs to no worker: whichever waits longest has it.
-            self.run.give_back_permit(0);
+            self.run.give_back_permit(None);
         }
     }
 }
@@ -40,6 +39,11 @@ impl Asker for NestedSitemap<'_> {
 
     fn begin_wait(&self, _now: Instant) {
         self.give_permit_back();
+    }
+
+    fn wait_for(&self, worker: usize, turn: Turn, _since: Instant) {
+        self.give_permit_back();
+        self.run.post(worker, Mail::Want(turn));
     }
 
     fn end_wait(&self, is_granted: bool) {

@@ -124,9 +124,9 @@ impl Host {
         self.turns.insert(at.unwrap_or(self.turns.len()), turn);
     }
 
-    /// Whether no request waits for a turn: jobs come after them.
-    pub(super) fn turns_are_over(&self) -> bool {
-        self.turns.is_empty()
+    /// Whether requests wait for turns.
+    pub(super) fn has_turns(&self) -> bool {
+        !self.turns.is_empty()
     }
 
     /// Whether a request that waits may be sent now.
@@ -136,6 +136,7 @@ impl Host {
 
     /// The request whose turn it is.
     pub(super) fn next_turn(&mut self, now: Instant) -> Option<Turn> {
+        self.answer_suspended(now);
         let has_turn = self.has_turn(now);
         self.turns.pop_front_if(|_| has_turn)
     }

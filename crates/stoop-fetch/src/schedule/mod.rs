@@ -4,7 +4,7 @@
 //! those that may start a job now take turns. Requests that follow from others ([`turns`](crate::turns)) come first:
 //!
 //! ```text
-//! mail ─► turns of hosts ──────────────────► due, in turn ─► jobs that wait
+//! mail ─► turns of hosts ────────────► turns due, in turn ─► jobs that wait
 //!                                               ▲
 //!                                   timed: hosts whose time comes
 //!                                               ▼
@@ -29,7 +29,7 @@ use self::polite::PoliteQueue;
 pub(crate) use self::started::{HostId, Started};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::turns::Mail;
+use crate::turns::{Mail, Turn};
 
 /// The jobs of one worker that were not started yet.
 pub(crate) struct Schedule {
@@ -93,6 +93,13 @@ impl Schedule {
         }
     }
 
+    /// A request waits for the turn of a host of this worker. With a permit of the caller's the turn is given at once that is
+    /// the next of that host, if that has come. Returns whether one was.
+    pub(crate) fn want(&mut self, turn: Turn, has_permit: bool) -> bool {
+        let polite = self.polite.as_mut();
+        polite.is_some_and(|polite| polite.want(turn, has_permit, Instant::now()))
+    }
+
     /// How many requests may at least be sent now that wait for turns.
     pub(crate) fn turns_due(&self) -> usize {
         self.polite.as_ref().map_or(0, |polite| polite.turns_due())
@@ -124,8 +131,8 @@ impl Schedule {
     }
 
     /// When a host may start its next job that may start none now.
-    pub(crate) fn due(&self) -> Option<Instant> {
-        self.polite.as_ref().and_then(|polite| polite.due())
+    pub(crate) fn next_time(&self) -> Option<Instant> {
+        self.polite.as_ref().and_then(|polite| polite.next_time())
     }
 
     /// Whether no job is left.

@@ -29,7 +29,7 @@ pub(super) struct PoliteQueue {
     free: Vec<HostId>,
     by_key: HashMap<Box<[u8]>, HostId>,
     /// Hosts of which a request that waits may be sent now.
-    due: VecDeque<HostId>,
+    turns_due: VecDeque<HostId>,
     /// Hosts that may start a job now.
     ready: VecDeque<HostId>,
     /// Hosts whose time comes: to start a job, or to be forgotten.
@@ -68,7 +68,7 @@ impl PoliteQueue {
             hosts: Vec::new(),
             free: Vec::new(),
             by_key: HashMap::new(),
-            due: VecDeque::new(),
+            turns_due: VecDeque::new(),
             ready: VecDeque::new(),
             timed: BinaryHeap::new(),
             hostless: Batch::default(),
@@ -86,7 +86,7 @@ impl PoliteQueue {
     }
 
     pub(super) fn has_turns(&self) -> bool {
-        !self.ready.is_empty() || !self.due.is_empty()
+        !self.ready.is_empty() || !self.turns_due.is_empty()
     }
 
     /// Sorts what came in, and returns how many jobs may at least be started now.
@@ -140,19 +140,26 @@ impl PoliteQueue {
             started.put(job, None);
             return true;
         }
-        let Some(id) = self.ready.pop_front() else { return false };
-        let host = &mut self.hosts[id.index()];
-        host.is_ready = false;
-        let is_suspended = host.is_suspended(now);
-        if !is_suspended {
-            host.started(&self.politeness, now);
+        while let Some(id) = self.ready.pop_front() {
+            let host = &mut self.hosts[id.index()];
+            host.is_ready = false;
+            // Requests that wait come first, and may take what its jobs would have had.
+            if host.has_turns() {
+                self.settle(id, now);
+                continue;
+            }
+            let is_suspended = host.is_suspended(now);
+            if !is_suspended {
+                host.started(&self.politeness, now);
+            }
+            let Some(job) = host.queue.pop() else { return false };
+            self.held.remove(&job);
+            started.put(job, (!is_suspended).then_some(id));
+            started.is_suspended = is_suspended;
+            self.settle(id, now);
+            return true;
         }
-        let Some(job) = host.queue.pop() else { return false };
-        self.held.remove(&job);
-        started.put(job, (!is_suspended).then_some(id));
-        started.is_suspended = is_suspended;
-        self.settle(id, now);
-        true
+        false
     }
 
     /// A job of `id` has finished that was started at `start`.
@@ -172,12 +179,13 @@ impl PoliteQueue {
     fn settle_anew(&mut self, id: HostId, now: Instant) {
         let host = &mut self.hosts[id.index()];
         host.answer_suspended(now);
-        if host.is_due && !host.has_turn(now) {
-            host.is_due = false;
-            self.due.retain(|due| *due != id);
+        let has_turn = host.has_turn(now);
+        match std::mem::replace(&mut host.is_due, has_turn) {
+            false if has_turn => self.turns_due.push_back(id),
+            true if !has_turn => self.turns_due.retain(|due| *due != id),
+            _ => {}
         }
-        let has_start = host.turns_are_over() && host.next_start(now).is_some_and(|at| at <= now);
-        if host.is_ready && !has_start {
+        if host.is_ready && host.next_start(now).is_none_or(|at| at > now) {
             host.is_ready = false;
             self.ready.retain(|ready| *ready != id);
         }
@@ -203,7 +211,7 @@ impl PoliteQueue {
     }
 
     /// When the time of a host comes.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn next_time(&self) -> Option<Instant> {
         self.timed.peek().map(|Reverse((due, _))| *due)
     }
 
@@ -287,7 +295,7 @@ impl PoliteQueue {
             self.free.push(id);
         } else if host.has_turn(now) {
             host.is_due = true;
-            self.due.push_back(id);
+            self.turns_due.push_back(id);
         } else {
             host.is_ready = true;
             self.ready.push_back(id);

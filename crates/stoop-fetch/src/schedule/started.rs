@@ -11,7 +11,7 @@ const URL_KEPT_BYTES: usize = 2048;
 pub(crate) struct HostId(u32);
 
 impl HostId {
-    pub(super) fn from_index(index: usize) -> Self {
+    pub(crate) fn from_index(index: usize) -> Self {
         Self(u32::try_from(index).expect("fewer hosts than jobs are held"))
     }
 
@@ -34,6 +34,11 @@ pub(crate) struct Started {
 }
 
 impl Started {
+    /// How many bytes of memory its text takes.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.url.len() + self.options.as_ref().map_or(0, |options| options.held_bytes())
+    }
+
     /// Takes the place of what was here.
     pub(crate) fn put(&mut self, job: Job<'_>, host: Option<HostId>) {
         self.url.clear();

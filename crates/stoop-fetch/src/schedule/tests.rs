@@ -80,7 +80,7 @@ fn a_host_gets_its_share_and_others_go_on() {
     assert_eq!(first, "http://a/1");
     assert_eq!(test.start_all(), ["http://b/1", "http://a/2", "http://b/2"]);
     assert_eq!(test.queue.ready(&mut test.incoming, test.now), 0);
-    assert_eq!(test.queue.due(), None, "a job must finish first");
+    assert_eq!(test.queue.next_time(), None, "a job must finish first");
     let start = test.now;
     test.finish(host, start, Feedback::Answered);
     assert_eq!(test.start_all(), ["http://a/3"]);
@@ -131,13 +131,13 @@ fn starts_of_a_host_are_an_interval_apart() {
     let mut test = Test::new(Politeness::default().interval(SECOND), &lines);
     let begun = test.now;
     assert_eq!(test.start_all(), ["http://a/1", "http://b/1"]);
-    assert_eq!(test.queue.due(), Some(begun + SECOND));
+    assert_eq!(test.queue.next_time(), Some(begun + SECOND));
     test.now = begun + SECOND - Duration::from_nanos(1);
     assert!(test.start_all().is_empty());
     test.now = begun + SECOND + SECOND / 2;
     assert_eq!(test.start_all(), ["http://a/2"]);
     assert_eq!(
-        test.queue.due(),
+        test.queue.next_time(),
         Some(begun + 2 * SECOND + SECOND / 2),
         "late, and not made up for"
     );
@@ -171,7 +171,7 @@ fn an_overloaded_host_pauses_and_gets_half_and_then_one_more_each_round() {
         test.finish(host, first, Feedback::Overloaded(Some(5 * SECOND)));
     }
     assert!(test.start_all().is_empty());
-    assert_eq!(test.queue.due(), Some(test.now + 5 * SECOND));
+    assert_eq!(test.queue.next_time(), Some(test.now + 5 * SECOND));
     test.now += 5 * SECOND;
     let second = test.now;
     assert_eq!(test.start_all().len(), 2);
@@ -213,7 +213,7 @@ fn pauses_without_a_retry_after_double_and_none_is_longer_than_allowed() {
         test.now += Duration::from_nanos(1);
         let at = test.now;
         test.finish(host, start, Feedback::Overloaded(pause));
-        let due = test.queue.due().unwrap_or(at);
+        let due = test.queue.next_time().unwrap_or(at);
         pauses.push(due.duration_since(at).as_secs());
         test.now = due;
         test.receive(&lines);
@@ -338,7 +338,7 @@ fn one_job_finds_out_what_robots_txt_says_and_the_others_keep_to_its_delay() {
     test.now = begun + 3 * SECOND;
     test.queue.learned(host.expect("a host"), Some(10 * SECOND), true, test.now);
     assert!(test.start().is_none());
-    assert_eq!(test.queue.due(), Some(begun + 13 * SECOND));
+    assert_eq!(test.queue.next_time(), Some(begun + 13 * SECOND));
     test.now = begun + 13 * SECOND;
     assert_eq!(test.start_all().len(), 1);
     // Whatever it asks for, the run comes to an end.
@@ -360,7 +360,7 @@ fn what_robots_txt_denies_takes_no_turn_and_the_interval_counts_from_what_is_sen
     // The file took longer than the interval.
     test.now = begun + 3 * SECOND;
     test.queue.learned(host, Some(2 * SECOND), true, test.now);
-    assert_eq!(test.queue.due(), Some(begun + 5 * SECOND));
+    assert_eq!(test.queue.next_time(), Some(begun + 5 * SECOND));
     test.now = begun + 5 * SECOND;
     for _ in 0..3 {
         assert!(test.start().is_some());
@@ -369,7 +369,7 @@ fn what_robots_txt_denies_takes_no_turn_and_the_interval_counts_from_what_is_sen
     assert!(test.start().is_some());
     test.queue.learned(host, None, true, test.now);
     assert!(test.start().is_none(), "the longest delay holds");
-    assert_eq!(test.queue.due(), Some(begun + 7 * SECOND));
+    assert_eq!(test.queue.next_time(), Some(begun + 7 * SECOND));
 }
 
 #[test]
@@ -416,7 +416,7 @@ fn a_request_of_a_job_in_its_place_waits_for_the_interval_alone_and_goes_first()
     let (_, host) = test.start().expect("ready");
     let (other, own) = (test.want(None), test.want(host));
     assert_eq!((test.give_turns(), answer(&other), answer(&own)), (0, None, None));
-    assert_eq!(test.queue.due(), Some(test.now + SECOND));
+    assert_eq!(test.queue.next_time(), Some(test.now + SECOND));
     test.now += SECOND;
     assert_eq!((test.give_turns(), answer(&own)), (1, host.map(Answer::Granted)));
     let start = test.now;
@@ -441,6 +441,37 @@ fn a_host_that_only_redirects_lead_to_is_counted_and_forgotten() {
     assert_eq!(test.give_turns(), 0, "nothing waits for it");
     test.leave(id, Feedback::None);
     assert_eq!(test.queue.hosts_known().0, 0);
+}
+
+#[test]
+fn a_job_that_has_a_permit_gives_it_to_the_next_turn_of_the_host_it_waits_for() {
+    let polite = Politeness::default().per_host(1);
+    let mut test = Test::new(polite, &["http://a/1", "http://b/1", "http://a/2"]);
+    let (_, host) = test.start().expect("ready");
+    let (turn, own) = Turn::new(b"a", host);
+    assert!(test.queue.want(turn, true, test.now), "it goes on where it is");
+    assert_eq!(answer(&own), host.map(Answer::Granted));
+    let other = test.want(None);
+    let (turn, own) = Turn::new(b"a", None);
+    assert!(!test.queue.want(turn, true, test.now), "the host has one in flight");
+    let start = test.now;
+    test.finish(host, start, Feedback::Answered);
+    let (turn, last) = Turn::new(b"a", None);
+    assert!(test.queue.want(turn, true, test.now));
+    let answers = [answer(&other), answer(&own), answer(&last)];
+    assert_eq!(answers, [host.map(Answer::Granted), None, None], "the first that came");
+    assert_eq!(test.start_all(), ["http://b/1"], "jobs of the host come after its requests");
+}
+
+#[test]
+fn a_host_among_those_that_are_ready_gives_turns_first() {
+    let lines = ["http://a/1", "http://a/2", "http://b/1"];
+    let mut test = Test::new(Politeness::default().per_host(2), &lines);
+    let (_, host) = test.start().expect("ready");
+    let own = test.want(host);
+    assert_eq!(test.start_all(), ["http://b/1"]);
+    assert_eq!((test.give_turns(), answer(&own)), (1, host.map(Answer::Granted)));
+    assert_eq!(test.start_all(), ["http://a/2"]);
 }
 
 #[test]

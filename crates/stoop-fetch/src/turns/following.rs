@@ -1,4 +1,4 @@
-//! Where the requests of a job stand that follow from its first one.
+//! The state of a job's redirects and retries: the lookup, the turn and the place of the request that is the next.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::said::Said;
 use super::ticket::{Answer, Ticket};
 use crate::schedule::{Feedback, HostId};
 
-/// Where the requests of a job stand.
+/// The state of the requests of a job that follow from its first one.
 #[derive(Default)]
 pub(super) struct Following {
     pub(super) said: Said,
@@ -106,7 +106,7 @@ impl Drop for Wait {
             let (start, feedback) = (self.since, Feedback::None);
             self.post.post(self.worker, Mail::Left { host, start, feedback });
         }
-        self.post.give_back_permit(self.worker);
+        self.post.give_back_permit(Some(self.worker));
     }
 }
 
@@ -121,5 +121,74 @@ impl Drop for Place {
     fn drop(&mut self) {
         let Self { host, start, feedback, .. } = *self;
         self.post.post(self.worker, Mail::Left { host, start, feedback });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::super::ticket::Turn;
+    use super::*;
+
+    /// What a worker was sent: mail, and permits that came back.
+    #[derive(Default)]
+    struct Sent(Mutex<(Vec<Mail>, usize)>);
+
+    impl Post for Sent {
+        fn post(&self, _: usize, mail: Mail) {
+            self.0.lock().unwrap().0.push(mail);
+        }
+
+        fn give_back_permit(&self, _: Option<usize>) {
+            self.0.lock().unwrap().1 += 1;
+        }
+    }
+
+    impl Sent {
+        /// How often a place was left, and how many permits came back.
+        fn counts(&self) -> (usize, usize) {
+            let (mail, permits) = &*self.0.lock().unwrap();
+            let left = mail.iter().filter(|mail| matches!(mail, Mail::Left { .. })).count();
+            (left, *permits)
+        }
+    }
+
+    fn wait(post: &Arc<Sent>, has_place: bool) -> (Following, Turn) {
+        let (turn, ticket) = Turn::new(b"a", None);
+        let (key, since) = (Box::from(*b"a"), Instant::now());
+        let post = Arc::clone(post) as Arc<dyn Post>;
+        let wait = Some(Wait { post, worker: 0, key, ticket, has_place, since });
+        (Following { wait, ..Following::default() }, turn)
+    }
+
+    #[test]
+    fn what_was_granted_and_is_not_taken_is_given_back() {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let host = HostId::from_index(7);
+        for (has_place, left) in [(false, 1), (true, 0)] {
+            let sent = Arc::default();
+            let (following, turn) = wait(&sent, has_place);
+            assert!(turn.answer(Answer::Granted(host)));
+            drop(following);
+            assert_eq!(sent.counts(), (left, 1), "{has_place}");
+
+            // What was taken leaves its place later, and its job has the permit.
+            let sent = Arc::default();
+            let (mut following, turn) = wait(&sent, has_place);
+            assert!(following.poll_wait(&mut cx).is_pending());
+            assert!(turn.answer(Answer::Granted(host)));
+            assert_eq!(following.poll_wait(&mut cx), Poll::Ready(Some(Answer::Granted(host))));
+            assert_eq!((following.place.is_some(), sent.counts()), (!has_place, (0, 0)));
+            drop(following);
+            assert_eq!(sent.counts(), (left, 0));
+        }
+        for answer in [Answer::Suspended, Answer::Uncounted] {
+            let sent = Arc::default();
+            let (following, turn) = wait(&sent, false);
+            assert!(turn.answer(answer));
+            drop(following);
+            assert_eq!(sent.counts(), (0, 0));
+        }
     }
 }

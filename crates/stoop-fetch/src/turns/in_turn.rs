@@ -30,6 +30,9 @@ pub(crate) trait Asker {
     /// A request waits from now on: its permit is given back, and its clock stands still.
     fn begin_wait(&self, now: Instant);
 
+    /// The same, if it does not wait yet, for a turn of a host of that worker.
+    fn wait_for(&self, worker: usize, turn: Turn, since: Instant);
+
     /// The wait is over, and there is a permit, if it was granted.
     fn end_wait(&self, is_granted: bool);
 
@@ -112,10 +115,7 @@ impl<A: Asker> InTurn<A> {
         let (run, since) = (self.asker.run(), Instant::now());
         let group = run.settings.politeness.as_ref().map(|politeness| politeness.group);
         match group.map(|group| UrlHost::of(url, group, run.finder())) {
-            Some(UrlHost::Known(key)) => {
-                self.asker.begin_wait(since);
-                self.want_of(url, key, since);
-            }
+            Some(UrlHost::Known(key)) => self.want_of(url, key, since),
             Some(UrlHost::LookedUp(key)) => {
                 // It will hardly be at the host of the last request, which need not wait for it.
                 self.leave();
@@ -141,7 +141,7 @@ impl<A: Asker> InTurn<A> {
         turn.crawl_delay = self.asker.robots().and_then(|robots| robots.crawl_delay(url));
         let (post, has_place) = (Arc::clone(run) as Arc<dyn Post>, place.is_some());
         self.following.wait = Some(Wait { post, worker, key, ticket, has_place, since });
-        run.post(worker, Mail::Want(turn));
+        self.asker.wait_for(worker, turn, since);
     }
 
     /// Waits until the next request may be sent, if one waits.
@@ -153,10 +153,8 @@ impl<A: Asker> InTurn<A> {
         }
         let Poll::Ready(answered) = self.following.poll_wait(cx) else { return Poll::Pending };
         let Some(answer) = answered else { return Poll::Ready(Ok(())) };
-        let text = "the host of its next request did not answer so many times in turn that it is left alone for a \
-                    while";
         let ended = match answer {
-            Answer::Suspended => Outcome::local_error("host_suspended", Phase::Queue, text),
+            Answer::Suspended => Outcome::host_suspended("the host of its next request"),
             Answer::Uncounted if self.asker.run().is_stopping() => Outcome::cancelled(Phase::Wait),
             Answer::Granted(_) | Answer::Uncounted => {
                 self.asker.end_wait(matches!(answer, Answer::Granted(_)));

@@ -24,8 +24,8 @@ pub(crate) trait Post: Send + Sync {
     /// Brings mail to a worker, and wakes it.
     fn post(&self, worker: usize, mail: Mail);
 
-    /// Gives a permit back that `worker` took.
-    fn give_back_permit(&self, worker: usize);
+    /// Gives a permit back, of `worker` or of none.
+    fn give_back_permit(&self, worker: Option<usize>);
 }
 
 /// The mailboxes of all workers.

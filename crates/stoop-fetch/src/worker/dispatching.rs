@@ -13,8 +13,8 @@ use crate::tuning_gauge::Demand;
 use crate::turns::Post;
 
 impl<F: RecordFormat> Worker<F> {
-    /// Starts slots whenever there are lines, permits and room in the output. It is woken for each of
-    /// these, and when a slot ends.
+    /// Gives turns and starts slots whenever there are requests that wait or lines, permits, and room in the output. It is
+    /// woken for each of these, and when a slot ends.
     pub(super) async fn dispatch(self: Rc<Self>) {
         let mut overdue_checks = interval(self.overdue_check_interval());
         overdue_checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -23,7 +23,7 @@ impl<F: RecordFormat> Worker<F> {
                 return self.cancel().await;
             }
             self.take_mail();
-            self.start_what_may();
+            self.start_ready();
             if self.is_done() {
                 // Also those that were granted while nothing could be started.
                 if self.schedule.borrow().turns_due() == 0 {
@@ -33,7 +33,7 @@ impl<F: RecordFormat> Worker<F> {
                     return;
                 }
             }
-            let due = self.schedule.borrow().due();
+            let due = self.schedule.borrow().next_time();
             self.sleeps_until.set(due);
             tokio::select! {
                 biased;
@@ -44,30 +44,29 @@ impl<F: RecordFormat> Worker<F> {
         }
     }
 
-    /// Takes what is said of the turns of this worker's hosts.
+    /// Takes what other workers' jobs say of the turns of this worker's hosts.
     fn take_mail(&self) {
         let mail = self.run.take_mail(self.index);
         self.schedule.borrow_mut().take_mail(mail);
     }
 
     /// Gives a turn to each request that waits for one, and starts a slot for each line, as far as there are permits.
-    fn start_what_may(self: &Rc<Self>) {
+    fn start_ready(self: &Rc<Self>) {
         loop {
             let turns = self.schedule.borrow().turns_due();
             let lines = if self.may_begin() { self.ready_lines() } else { 0 };
             let wanted = turns + lines;
             if wanted == 0 {
+                self.waits_for_permits.set(false);
                 // Where the output is full, what is wanted is not known.
                 if !self.run.is_full() {
-                    self.waits_for_permits.set(false);
-                    let is_waiting = self.slots.borrow().waiting() > 0;
-                    let has_jobs = is_waiting || !self.schedule.borrow().is_empty();
-                    self.tell_demand(if has_jobs { Demand::Hosts } else { Demand::Source });
-                    self.decline_permits();
+                    self.tell_demand(self.demand());
                 }
+                self.decline_permits();
                 return;
             }
-            let permits = self.run.permits.take(self.index, wanted);
+            let held = self.slots.borrow().permits();
+            let permits = self.run.permits.take(self.index, held, wanted);
             for _ in 0..permits {
                 self.use_permit();
             }
@@ -77,6 +76,13 @@ impl<F: RecordFormat> Worker<F> {
                 return;
             }
         }
+    }
+
+    /// What is waited for where nothing can be started.
+    fn demand(&self) -> Demand {
+        let is_at_end = self.is_lane_ended.get() || self.slots.borrow().is_crowded();
+        let waits = is_at_end && self.slots.borrow().waiting() > 0;
+        if waits || !self.schedule.borrow().is_empty() { Demand::Hosts } else { Demand::Source }
     }
 
     /// Whether jobs may begin: the output takes more, and not too many wait for turns.
@@ -89,10 +95,9 @@ impl<F: RecordFormat> Worker<F> {
         if self.schedule.borrow_mut().give_turn() {
             return;
         }
-        // A request whose turn came may not wait for it any more.
-        match self.may_begin() && self.ready_lines() > 0 {
-            true => self.start_slot(),
-            false => self.run.give_back_permit(self.index),
+        // A request whose turn came may not wait for it any more, and what was ready may have given its turn to one.
+        if !self.may_begin() || !self.start_slot() {
+            self.run.give_back_permit(Some(self.index));
         }
     }
 

@@ -81,9 +81,7 @@ impl<F: RecordFormat> Worker<F> {
             return Err(invalid("invalid_job", fault));
         }
         if job.is_suspended {
-            let text =
-                "its host did not answer so many times in turn that it is left alone for a while";
-            return Err(Outcome::local_error("host_suspended", Phase::Queue, text));
+            return Err(Outcome::host_suspended("its host"));
         }
         let url = match job.extent {
             Extent::Whole => std::str::from_utf8(&job.url).map_err(|_| "not text in UTF-8"),

@@ -23,6 +23,7 @@ impl<F: RecordFormat> Worker<F> {
         let is_long = capture.content.len() > INLINE_BYTES_MAX;
         // From here on the record is certain, so that an early end of the run waits for it.
         let Some(answered) = self.take_answer(index, &outcome) else { return };
+        self.wake_for_turns();
         if is_long || self.run.settings.processing.is_blocking() {
             self.finishing.set(self.finishing.get() + 1);
             self.finish_elsewhere(answered, outcome).await;

@@ -1,4 +1,4 @@
-//! A job of a slot asks for the turns of the requests that follow from its first one.
+//! How the job of a slot waits for the turns of its redirects and retries.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +8,7 @@ use crate::format::RecordFormat;
 use crate::robots_gate::RobotsGate;
 use crate::run_state::RunState;
 use crate::schedule::{Feedback, HostId};
-use crate::turns::{Asker, Post};
+use crate::turns::{Asker, Mail, Post, Turn};
 
 /// The job of a slot.
 pub(super) struct SlotJob<'a, F: RecordFormat> {
@@ -26,10 +26,25 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
     }
 
     fn begin_wait(&self, now: Instant) {
-        let had_permit = self.worker.slots.borrow_mut().wait(self.index, now);
-        self.worker.add_in_flight(-1);
-        if had_permit {
-            self.worker.run.give_back_permit(self.worker.index);
+        if self.stop_clock(now) {
+            self.worker.run.give_back_permit(Some(self.worker.index));
+        }
+    }
+
+    fn wait_for(&self, worker: usize, turn: Turn, since: Instant) {
+        let has_permit = self.stop_clock(since);
+        if worker == self.worker.index {
+            // A host of this worker's: the permit stays here if a turn of that host has come, which is this one as a rule.
+            let is_given = self.worker.schedule.borrow_mut().want(turn, has_permit);
+            if is_given {
+                return;
+            }
+            self.worker.wake_for_turns();
+        } else {
+            self.worker.run.post(worker, Mail::Want(turn));
+        }
+        if has_permit {
+            self.worker.run.give_back_permit(Some(self.worker.index));
         }
     }
 
@@ -38,8 +53,9 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         if slots.is_crowded() {
             self.worker.lane().wake_worker();
         }
-        slots.go_on(self.index, is_granted);
-        self.worker.add_in_flight(1);
+        if slots.go_on(self.index, is_granted) {
+            self.worker.add_in_flight(1);
+        }
     }
 
     fn first_place(&self, key: &[u8]) -> Option<HostId> {
@@ -62,5 +78,17 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         if let Some(host) = slot.job.host {
             self.worker.schedule.borrow_mut().told(host, slot.sent, feedback);
         }
+    }
+}
+
+impl<F: RecordFormat> SlotJob<'_, F> {
+    /// Stops the clock of the job, which is not in flight while it waits, unless it does already. Returns whether it had a
+    /// permit, which the caller has now.
+    fn stop_clock(&self, now: Instant) -> bool {
+        let (had_permit, was_in_flight) = self.worker.slots.borrow_mut().wait(self.index, now);
+        if was_in_flight {
+            self.worker.add_in_flight(-1);
+        }
+        had_permit
     }
 }

@@ -3,19 +3,22 @@
 use std::time::Instant;
 
 use super::PoliteQueue;
+use crate::schedule::HostId;
 use crate::turns::{Answer, Mail, Turn};
 
 impl PoliteQueue {
     /// Of how many hosts a request that waits may be sent now.
     pub(in super::super) fn turns_due(&self) -> usize {
-        self.due.len()
+        self.turns_due.len()
     }
 
     /// Takes what is said of the turns of hosts.
     pub(in super::super) fn take_mail(&mut self, mail: Vec<Mail>, now: Instant) {
         for mail in mail {
             match mail {
-                Mail::Want(turn) => self.want(turn, now),
+                Mail::Want(turn) => {
+                    self.want(turn, false, now);
+                }
                 Mail::Left { host, start, feedback } => self.finished(host, start, feedback, now),
                 Mail::Told { host, start, feedback } => self.told(host, start, feedback, now),
             }
@@ -23,28 +26,38 @@ impl PoliteQueue {
         self.look_at_time(now);
     }
 
-    /// A request waits for the turn of its host.
-    fn want(&mut self, turn: Turn, now: Instant) {
+    /// A request waits for the turn of its host. With a permit of the caller's the turn is given at once that is the next
+    /// of the host, if that has come. Returns whether one was.
+    pub(in super::super) fn want(&mut self, turn: Turn, has_permit: bool, now: Instant) -> bool {
         self.key.clear();
         self.key.extend_from_slice(&turn.key);
         let id = turn.place.unwrap_or_else(|| self.host_of_key(now));
         self.hosts[id.index()].want(&self.politeness, turn);
+        let is_given = has_permit && self.give_turn_of(id, now);
         self.settle_anew(id, now);
+        is_given
     }
 
     /// Gives a turn to the request that is the next, with a permit of the caller's. False if none takes it.
     pub(in super::super) fn give_turn(&mut self, now: Instant) -> bool {
-        while let Some(id) = self.due.pop_front() {
-            let host = &mut self.hosts[id.index()];
-            host.is_due = false;
-            let turn = host.next_turn(now);
-            let has_place = turn.as_ref().is_some_and(|turn| turn.place.is_some());
-            let is_taken = turn.is_some_and(|turn| turn.answer(Answer::Granted(id)));
-            if is_taken {
-                self.hosts[id.index()].went_on(&self.politeness, has_place, now);
+        while let Some(id) = self.turns_due.pop_front() {
+            self.hosts[id.index()].is_due = false;
+            let is_given = self.give_turn_of(id, now);
+            self.settle_anew(id, now);
+            if is_given {
+                return true;
             }
-            self.settle(id, now);
-            if is_taken {
+        }
+        false
+    }
+
+    /// The same for the requests of one host.
+    fn give_turn_of(&mut self, id: HostId, now: Instant) -> bool {
+        let host = &mut self.hosts[id.index()];
+        while let Some(turn) = host.next_turn(now) {
+            let has_place = turn.place.is_some();
+            if turn.answer(Answer::Granted(id)) {
+                host.went_on(&self.politeness, has_place, now);
                 return true;
             }
         }
