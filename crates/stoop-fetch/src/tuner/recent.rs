@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use super::tick::Tick;
 
-/// The ramp hurries in steps of so many seconds, and only where windows would be longer.
+/// The ramp hurries in steps of so many seconds, and only where answers take longer than this: those that take less come at
+/// a rate that a window tells soon.
 pub(super) const HURRY_EVERY: f64 = 0.25;
+pub(super) const HURRY_LATENCY_MIN: f64 = 0.05;
 /// It hurries to so many times the concurrency that answers speak for.
 const HURRY_FACTOR: usize = 4;
 /// It does not where answers take longer than at first by this factor.

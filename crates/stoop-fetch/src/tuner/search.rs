@@ -1,7 +1,7 @@
 //! The search: which concurrency is tried next, and which is kept.
 
 use super::level::{Hindrance, Level};
-use super::recent::{HURRY_EVERY, Recent};
+use super::recent::{HURRY_EVERY, HURRY_LATENCY_MIN, Recent};
 use super::tick::Tick;
 use super::window::Window;
 use crate::concurrency::Concurrency;
@@ -140,7 +140,7 @@ impl Tuner {
     /// Whether the ramp goes on before a window says that it pays.
     fn may_hurry(&self, latency: f64) -> bool {
         self.is_first_ramp
-            && latency >= HURRY_EVERY
+            && latency >= HURRY_LATENCY_MIN
             && self.limit < self.bounds.max()
             && self.busy < BUSY
             && self.recent.speaks_for_more(self.limit, self.base_latency)
