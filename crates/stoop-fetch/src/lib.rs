@@ -71,6 +71,7 @@ mod tuner;
 mod tuning;
 mod tuning_gauge;
 mod turns;
+mod until;
 mod worker;
 
 pub mod format;

@@ -1,11 +1,10 @@
 //! The lookups of names that run at once: a number of them, and beside those a larger number that are slow.
 
 use std::collections::{HashMap, VecDeque};
-use std::future::pending;
 use std::time::Duration;
 
 use tokio::task::{Id, JoinError, JoinSet};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::book::Found;
 
@@ -95,13 +94,5 @@ impl Lookups {
         };
         self.slow -= usize::from(is_slow);
         (server, found)
-    }
-}
-
-/// Waits until that time, or for ever.
-pub(super) async fn wait_until(at: Option<Instant>) {
-    match at {
-        Some(at) => sleep_until(at).await,
-        None => pending().await,
     }
 }

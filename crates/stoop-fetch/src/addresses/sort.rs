@@ -9,12 +9,13 @@ use std::sync::Arc;
 use super::book::Found;
 use super::deferred::DeferredJobs;
 use super::finder::AddressFinder;
-use super::lookups::{Lookups, wait_until};
+use super::lookups::Lookups;
 use crate::job::{Extent, Job};
 use crate::lane::{Batch, Closed, Lane, Refill};
 use crate::schedule::server_key;
 use crate::stop::Stop;
 use crate::target::{worker_of, worker_of_key};
+use crate::until::until;
 
 /// Takes jobs from `intake`, and pushes each into the lane of its worker once the address of its host is known. Returns at
 /// the end of `intake`, when all jobs were pushed. Once the run ends early nothing is looked up any more.
@@ -53,7 +54,7 @@ pub(crate) async fn sort_by_address(
                     sorter.found(&server, found);
                 }
             }
-            () = wait_until(room_at) => {}
+            () = until(room_at) => {}
         }
     }
 }

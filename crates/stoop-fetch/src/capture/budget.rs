@@ -1,12 +1,12 @@
 //! The memory that the content of responses may take, over all workers of a run.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
-use tokio::time::sleep_until;
+
+use crate::until::until;
 
 /// What is counted: pages of this many bytes, so that a budget of any size fits a semaphore.
 const PAGE_BYTES: usize = 4096;
@@ -84,12 +84,6 @@ impl BodyBudget {
             Ok(pages) => reservation.add(pages),
             Err(TryAcquireError::Closed) => {}
             Err(TryAcquireError::NoPermits) => {
-                let over = async {
-                    match deadline {
-                        Some(deadline) => sleep_until(deadline.into()).await,
-                        None => pending().await,
-                    }
-                };
                 tokio::select! {
                     biased;
                     pages = Arc::clone(&self.pages).acquire_many_owned(wanted) => {
@@ -98,7 +92,7 @@ impl BodyBudget {
                     exemption = Arc::clone(&self.exemption).acquire_owned() => {
                         reservation.exemption = exemption.ok();
                     }
-                    () = over => return Err(NoRoom),
+                    () = until(deadline) => return Err(NoRoom),
                 }
             }
         }

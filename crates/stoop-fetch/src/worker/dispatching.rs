@@ -1,16 +1,15 @@
 //! The dispatcher of a worker: gives turns to requests that wait, and starts slots for lines, as far as there are permits.
 
-use std::future::pending;
 use std::rc::Rc;
-use std::time::Instant;
 
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::Worker;
 use crate::format::RecordFormat;
 use crate::lane::Refill;
 use crate::tuning_gauge::Demand;
 use crate::turns::Post;
+use crate::until::until;
 
 impl<F: RecordFormat> Worker<F> {
     /// Gives turns and starts slots whenever there are requests that wait or lines, permits, and room in the output. It is
@@ -133,13 +132,5 @@ impl<F: RecordFormat> Worker<F> {
         self.is_lane_ended.get()
             && self.schedule.borrow().is_empty()
             && self.slots.borrow().open_count() == 0
-    }
-}
-
-/// Waits until then, or for ever.
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due.into()).await,
-        None => pending().await,
     }
 }
