@@ -73,12 +73,12 @@ impl Scanner {
                     let first = &self.delimiter[2..];
                     let behind = if self.buffer.starts_with(first) {
                         first.len()
-                    } else if let Some(at) = memmem::find(&self.buffer, &self.delimiter) {
-                        at + self.delimiter.len()
-                    } else if self.buffer.len() > PREAMBLE_BYTES_MAX {
-                        return Err("it does not begin with its boundary");
                     } else {
-                        return Ok(Scanned::More);
+                        match find_within(&self.buffer, &self.delimiter, PREAMBLE_BYTES_MAX) {
+                            Found::At(at) => at + self.delimiter.len(),
+                            Found::NotYet => return Ok(Scanned::More),
+                            Found::TooFar => return Err("it does not begin with its boundary"),
+                        }
                     };
                     self.buffer.advance(behind);
                     self.state = State::Boundary;
@@ -104,26 +104,24 @@ impl Scanner {
         }
         let padding = self.buffer.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let behind = &self.buffer[padding..];
+        if padding > PADDING_BYTES_MAX {
+            return Err("a boundary is followed by more than 64 spaces");
+        }
         if behind.starts_with(b"\r\n") {
             // What ends the boundary may end an empty head too.
             self.buffer.advance(padding);
             return Ok(Some(State::Head));
         }
-        let may_become = (b"\r\n".starts_with(behind) || (padding == 0 && behind == b"-"))
-            && padding <= PADDING_BYTES_MAX;
+        let may_become = b"\r\n".starts_with(behind) || (padding == 0 && behind == b"-");
         if may_become { Ok(None) } else { Err("a boundary is followed by something else") }
     }
 
     fn head(&mut self) -> Result<Scanned, &'static str> {
-        let Some(at) = memmem::find(&self.buffer, b"\r\n\r\n") else {
-            return match self.buffer.len() > HEAD_BYTES_MAX {
-                true => Err("the fields of a part have more than 8192 bytes"),
-                false => Ok(Scanned::More),
-            };
+        let at = match find_within(&self.buffer, b"\r\n\r\n", HEAD_BYTES_MAX) {
+            Found::At(at) => at,
+            Found::NotYet => return Ok(Scanned::More),
+            Found::TooFar => return Err("the fields of a part have more than 8192 bytes"),
         };
-        if at > HEAD_BYTES_MAX {
-            return Err("the fields of a part have more than 8192 bytes");
-        }
         let head = PartHead::parse(&self.buffer[..at])?;
         self.buffer.advance(at + 4);
         self.state = State::Content;
@@ -150,6 +148,26 @@ impl Scanner {
             0 => Scanned::More,
             end => Scanned::Piece(self.buffer.split_to(end).freeze()),
         }
+    }
+}
+
+/// Where a separator is.
+enum Found {
+    /// Its first byte.
+    At(usize),
+    /// It may still come within the limit.
+    NotYet,
+    /// It is behind the limit, whatever comes.
+    TooFar,
+}
+
+/// Finds a separator that has at most `max` bytes in front of it. The answer depends on the bytes alone, and not on the
+/// pieces that they come in.
+fn find_within(buffer: &[u8], separator: &[u8], max: usize) -> Found {
+    match memmem::find(buffer, separator) {
+        Some(at) if at <= max => Found::At(at),
+        None if buffer.len() < max + separator.len() => Found::NotYet,
+        _ => Found::TooFar,
     }
 }
 
@@ -213,7 +231,7 @@ mod tests {
     #[test]
     fn what_is_no_part_is_refused_before_much_of_it_is_held() {
         for (message, why) in [
-            ("x".repeat(PREAMBLE_BYTES_MAX + 1), "it does not begin with its boundary"),
+            ("x".repeat(PREAMBLE_BYTES_MAX + 5), "it does not begin with its boundary"),
             ("--bc\r\n".to_owned(), "a boundary is followed by something else"),
             ("--b -".to_owned(), "a boundary is followed by something else"),
             ("--b\r\n\r\n".to_owned(), "a part has no Content-Disposition"),
@@ -221,10 +239,31 @@ mod tests {
                 format!("--b\r\n{}", "x".repeat(9000)),
                 "the fields of a part have more than 8192 bytes",
             ),
-            (format!("--b{}", " ".repeat(100)), "a boundary is followed by something else"),
+            (format!("--b{}", " ".repeat(65)), "a boundary is followed by more than 64 spaces"),
         ] {
-            for size in [1, 7, message.len()] {
-                assert_eq!(scan(message.as_bytes(), size), Err(why), "{size}");
+            // What would make it a form comes too late.
+            for behind in ["", "\r\n--b--", "\r\n\r\n--b--"] {
+                let message = message.clone() + behind;
+                for size in [1, 7, message.len()] {
+                    assert_eq!(scan(message.as_bytes(), size), Err(why), "{size}, {behind:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn limits_are_exact_whatever_the_pieces_are() {
+        let disposition = "Content-Disposition: form-data; name=x\r\nX: ";
+        let longest = "x".repeat(HEAD_BYTES_MAX - 2 - disposition.len());
+        for message in [
+            "x".repeat(PREAMBLE_BYTES_MAX) + "\r\n--b\r\n\r\n--b--",
+            format!("--b{}\r\n{disposition}1\r\n\r\n\r\n--b--", " ".repeat(PADDING_BYTES_MAX)),
+            format!("--b\r\n{disposition}{longest}\r\n\r\n\r\n--b--"),
+        ] {
+            let whole = scan(message.as_bytes(), message.len());
+            assert!(!matches!(whole, Err(why) if why.contains("more than")), "{whole:?}");
+            for size in [1, 7, 8190, 8191, 8192, 8193, 8194, 8195, 8196, 8197] {
+                assert_eq!(scan(message.as_bytes(), size), whole, "{size}");
             }
         }
     }
