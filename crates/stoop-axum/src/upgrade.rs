@@ -39,7 +39,8 @@ pub(crate) struct Offer {
 /// for [`offer`]. It asks by Upgrade, which means nothing in HTTP/1.0 (RFC 9110 §7.8), by CONNECT (RFC 9110 §9.3.6), or by an
 /// extended CONNECT over HTTP/2 (RFC 8441 §4).
 pub(crate) fn note(request: &mut stoop::Request) {
-    let upgrades = request.field("upgrade").is_some() && request.version() >= Version::HTTP_11;
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6).
+    let upgrades = request.version() == Version::HTTP_11 && request.field("upgrade").is_some();
     if upgrades || *request.method() == Method::CONNECT {
         let draining = request.draining();
         request.extensions_mut().insert(draining);

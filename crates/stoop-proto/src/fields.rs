@@ -141,7 +141,7 @@ impl Fields {
     }
 
     /// The field lines in order.
-    pub fn iter(&self) -> impl Iterator<Item = Field<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = Field<'_>> + Clone {
         self.lines.iter().map(|line| Field {
             name: line.name.of(&self.bytes),
             value: line.value.of(&self.bytes),

@@ -1,11 +1,15 @@
 //! Converts [`Fields`] to the map of the `http` crate and back.
 
+mod repeated;
+
 use std::cell::RefCell;
 
 use bytes::Bytes;
 use http::uri::InvalidUri;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use stoop_proto::Fields;
+use stoop_proto::{Field, Fields};
+
+use self::repeated::with_repeated;
 
 /// Bytes of a target and of values that share an allocation with what counts their users.
 const SHORT_BYTES: usize = 240;
@@ -42,25 +46,60 @@ pub(crate) fn recycle(mut map: HeaderMap) {
     });
 }
 
+/// Fields of a request whose values are looked for among those that clients repeat. Those behind them are rare.
+const LOOKED_FOR_MAX: usize = 32;
+
+/// Stands for a value that is not among those.
+const NOT_KEPT: u8 = u8::MAX;
+
 /// Converts fields to a map. Its values share one allocation.
 pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
-    map_of(fields, &mut shared("", fields))
+    let mut values = shared("", fields.iter());
+    let mut map = empty_map(fields.len());
+    fields.iter().for_each(|field| append(&mut map, field, &mut values));
+    map
 }
 
-/// Converts the target of a request and its fields. The URI and the values share one allocation.
+/// Converts the target of a request and its fields. The URI shares one allocation with the values, but for those that
+/// clients repeat, which are shared with other requests.
 pub(crate) fn into_uri_and_map(
     target: &str,
     fields: &Fields,
 ) -> Result<(Uri, HeaderMap), InvalidUri> {
-    let mut shared = shared(target, fields);
-    let uri = Uri::from_maybe_shared(shared.split_to(target.len()))?;
-    Ok((uri, map_of(fields, &mut shared)))
+    with_repeated(|repeated| {
+        let mut places = [NOT_KEPT; LOOKED_FOR_MAX];
+        let mut kept = 0;
+        for (field, place) in fields.iter().zip(&mut places) {
+            if let Some(found) = repeated.find(field) {
+                (*place, kept) = (found, kept + 1);
+            }
+        }
+        let place = |at: usize| places.get(at).copied().unwrap_or(NOT_KEPT);
+        let others = fields.iter().enumerate().filter(|(at, _)| place(*at) == NOT_KEPT);
+        let mut values = match kept == fields.len() {
+            true => Bytes::copy_from_slice(target.as_bytes()),
+            false => shared(target, others.map(|(_, field)| field)),
+        };
+        let uri = Uri::from_maybe_shared(values.split_to(target.len()))?;
+        let mut map = empty_map(fields.len());
+        for (at, field) in fields.iter().enumerate() {
+            match place(at) {
+                NOT_KEPT => append(&mut map, field, &mut values),
+                place => {
+                    if let Some((name, value)) = repeated.at(place) {
+                        map.append(name, value);
+                    }
+                }
+            }
+        }
+        Ok((uri, map))
+    })
 }
 
-/// A copy of `target`, and of the values of all fields behind it.
-fn shared(target: &str, fields: &Fields) -> Bytes {
-    let len = target.len() + fields.iter().map(|field| field.value().len()).sum::<usize>();
-    let parts = [target.as_bytes()].into_iter().chain(fields.iter().map(|field| field.value()));
+/// A copy of `target`, and of the values of these fields behind it.
+fn shared<'a>(target: &'a str, fields: impl Iterator<Item = Field<'a>> + Clone) -> Bytes {
+    let len = target.len() + fields.clone().map(|field| field.value().len()).sum::<usize>();
+    let parts = [target.as_bytes()].into_iter().chain(fields.map(|field| field.value()));
     if len > SHORT_BYTES {
         let mut bytes = Vec::with_capacity(len);
         parts.for_each(|part| bytes.extend_from_slice(part));
@@ -79,18 +118,15 @@ fn shared(target: &str, fields: &Fields) -> Bytes {
     bytes
 }
 
-/// Makes the map whose values are in `values`, one behind the other.
-fn map_of(fields: &Fields, values: &mut Bytes) -> HeaderMap {
-    let mut map = empty_map(fields.len());
-    for field in fields.iter() {
-        let value = values.split_to(field.value().len());
-        let name = HeaderName::from_bytes(field.name_bytes());
-        if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_maybe_shared(value)) {
-            value.set_sensitive(field.is_secret());
-            map.append(name, value);
-        }
+/// Appends a field whose value is what `values` begins with.
+#[inline]
+fn append(map: &mut HeaderMap, field: Field<'_>, values: &mut Bytes) {
+    let value = values.split_to(field.value().len());
+    let name = HeaderName::from_bytes(field.name_bytes());
+    if let (Ok(name), Ok(mut value)) = (name, HeaderValue::from_maybe_shared(value)) {
+        value.set_sensitive(field.is_secret());
+        map.append(name, value);
     }
-    map
 }
 
 /// Appends the fields of a map.
@@ -147,12 +183,38 @@ mod tests {
                 fields.push(name, value.as_bytes()).unwrap();
             }
             fields.push("last", b"6 bytes").unwrap();
-            let (uri, map) = into_uri_and_map(&target, &fields).unwrap();
-            assert_eq!((uri.to_string(), map.len()), (target, 5));
-            assert_eq!(map.get_all("accept").iter().collect::<Vec<_>>(), [&*value, &value]);
-            assert!(map["x-y"] == value && map["last"] == "6 bytes");
-            assert!(map["authorization"].is_sensitive() && !map["last"].is_sensitive());
+            // The third time, values that are repeated are kept.
+            for _ in 0..3 {
+                let (uri, map) = into_uri_and_map(&target, &fields).unwrap();
+                assert_eq!((uri.to_string(), map.len()), (target.clone(), 5));
+                assert_eq!(map.get_all("accept").iter().collect::<Vec<_>>(), [&*value, &value]);
+                assert!(map["x-y"] == value && map["last"] == "6 bytes");
+                assert!(map["authorization"].is_sensitive() && !map["last"].is_sensitive());
+                assert_eq!(map, into_map(&fields));
+            }
+        }
+    }
+
+    #[test]
+    fn fields_keep_their_order_whether_their_values_are_kept_or_not() {
+        let lines = |n: usize| {
+            let mut fields = Fields::new();
+            fields.push("User-Agent", b"agent").unwrap();
+            fields.push("x-count", n.to_string().as_bytes()).unwrap();
+            fields.push("accept", format!("number/{n}").as_bytes()).unwrap();
+            fields.push("Accept", b"text/plain").unwrap();
+            (0..LOOKED_FOR_MAX).for_each(|_| fields.push("accept", b"many").unwrap());
+            fields.push("host", b"a.test").unwrap();
+            fields
+        };
+        for n in 0..4 {
+            let fields = lines(n);
+            let (_, map) = into_uri_and_map("/", &fields).unwrap();
+            let names: Vec<_> = map.keys().map(HeaderName::as_str).collect();
+            assert_eq!(names, ["user-agent", "x-count", "accept", "host"]);
             assert_eq!(map, into_map(&fields));
+            let accepted: Vec<_> = map.get_all("accept").iter().take(3).collect();
+            assert_eq!(accepted, [&*format!("number/{n}"), "text/plain", "many"]);
         }
     }
 }
