@@ -1,9 +1,12 @@
-//! The example with curl and nghttp: JSON, events, an upload and ranges, over HTTP/1.1 and over HTTP/2 with TLS.
+//! The example with curl and nghttp: JSON, events, an upload and ranges, over HTTP/1.1 and over HTTP/2 with TLS; and with
+//! slowhttptest.
 
 use std::process::Output;
+use std::time::Duration;
 
-use stoop::{Server, ServerHandle, ServerTls};
+use stoop::{Client, Server, ServerHandle, ServerLimits, ServerTls};
 use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::application;
 use super::browser::Folder;
@@ -32,6 +35,10 @@ struct Example {
 
 impl Example {
     fn start(name: &str, is_secure: bool) -> Self {
+        Self::start_with(name, is_secure, stoop_axum::server_limits())
+    }
+
+    fn start_with(name: &str, is_secure: bool, limits: ServerLimits) -> Self {
         let scheme = if is_secure { "https" } else { "http" };
         let folder = Folder::new(&format!("{name}-{scheme}"));
         std::fs::write(folder.0.join("tone.wav"), application::tone()).unwrap();
@@ -42,7 +49,7 @@ impl Example {
         std::fs::write(folder.0.join("ca.pem"), &chain).unwrap();
         let tls = ServerTls::builder().certificate_pem(chain, key).build().unwrap();
         let server = Server::listen(format!("{scheme}://127.0.0.1:0").as_str()).unwrap();
-        let server = if is_secure { server.tls(tls) } else { server };
+        let server = if is_secure { server.tls(tls) } else { server }.limits(limits);
         let handler = stoop_axum::handler(application::application(&folder.0));
         Self { server: server.run_here(handler).unwrap(), folder, scheme }
     }
@@ -141,5 +148,55 @@ async fn nghttp_is_answered() {
         let log = log.unwrap();
         let statuses = [":status: 200", ":status: 404", "content-length: 16044"];
         assert!(statuses.iter().all(|status| log.contains(status)), "{log}");
+    }
+}
+
+/// Asks for the page until it is cancelled. Each time it is answered soon.
+async fn ask_again_and_again(url: &str, answered: &mut u32) {
+    let client = Client::new();
+    loop {
+        let asked = async { client.get(url).await?.text().await };
+        let page = timeout(Duration::from_secs(10), asked).await.expect("it is served").unwrap();
+        assert!(page.starts_with("<!doctype html>"), "{page}");
+        *answered += 1;
+    }
+}
+
+/// Heads, contents of JSON, and reads of a file, some bytes a second each.
+const SLOWLY: [&[&str]; 3] = [
+    &["-H", "-i", "1", "-x", "24", "-l", "60", "-u", "@/"],
+    &["-B", "-i", "1", "-s", "8192", "-f", "application/json", "-l", "60", "-u", "@/api/greet"],
+    &["-X", "-n", "1", "-w", "256", "-y", "512", "-z", "16", "-l", "8", "-u", "@/media/zeros.bin"],
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_clients_are_cut_off_and_the_others_are_served() {
+    let mut limits = stoop_axum::server_limits();
+    let second = Duration::from_secs(1);
+    (limits.time.head, limits.time.body_grace) = (second, second);
+    (limits.time.send, limits.time.linger) = (2 * second, second / 2);
+    let example = Example::start_with("slow", false, limits);
+    let url = format!("http://127.0.0.1:{}/", example.server.port());
+    for slowly in SLOWLY {
+        let common = ["-c", "100", "-r", "100", "-p", "10"];
+        let arguments = [&common[..], slowly].concat();
+        let mut answered = 0;
+        let printed = tokio::select! {
+            printed = example.output("slowhttptest", &arguments) => printed,
+            () = ask_again_and_again(&url, &mut answered) => unreachable!("it does not end"),
+        };
+        let Some(printed) = printed else { return };
+        assert!(answered > 20, "{slowly:?}: {answered}");
+        // That which reads slowly does not look whether its connections are reset.
+        let end =
+            if slowly[0] == "-X" { "Hit test time limit" } else { "No open connections left" };
+        assert!(printed.contains(end), "{slowly:?}: {printed}");
+        // That of the client beside it is kept.
+        let ended = async {
+            while example.server.stats().open > 1 {
+                tokio::time::sleep(second / 100).await;
+            }
+        };
+        timeout(10 * second, ended).await.expect("none of them is left");
     }
 }
