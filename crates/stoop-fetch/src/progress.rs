@@ -16,6 +16,9 @@ pub struct Progress {
     pub resumed: u64,
     /// Jobs of which a request is under way. Those whose next request waits for the turn of its host are not among them.
     pub in_flight: u64,
+    /// Jobs whose next request, of a redirect or a retry, waits for the turn of its host. At most about 2,048, and no more
+    /// than hold 16 MiB: then no more jobs are started.
+    pub waiting: u64,
     /// How many may be in flight now: the concurrency.
     pub in_flight_max: u64,
     /// What keeps more from being in flight; none while the run finds that out.

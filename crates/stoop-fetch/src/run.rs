@@ -162,6 +162,7 @@ impl Run {
             errors: sum(|gauge| gauge.errors.load(Relaxed)),
             resumed: self.resumed.jobs,
             in_flight: sum(|gauge| gauge.in_flight() as u64),
+            waiting: sum(|gauge| gauge.waiting.load(Relaxed) as u64),
             in_flight_max: self.state.permits.limit() as u64,
             bottleneck: tuning::bottleneck(&self.state),
         }

@@ -66,6 +66,8 @@ pub(crate) struct WorkerGauge {
     pub(crate) done: AtomicU64,
     pub(crate) errors: AtomicU64,
     pub(crate) in_flight: AtomicIsize,
+    /// Jobs whose next request waits for the turn of its host.
+    pub(crate) waiting: AtomicUsize,
     pub(crate) tuning: TuningGauge,
 }
 

@@ -210,6 +210,12 @@ impl<F: RecordFormat> Worker<F> {
         let gauge = &self.run.gauges[self.index];
         gauge.in_flight.store(gauge.in_flight.load(Relaxed) + change, Relaxed);
     }
+
+    /// Has the progress tell how many jobs wait for turns.
+    fn tell_waiting(&self) {
+        let waiting = self.slots.borrow().waiting();
+        self.run.gauges[self.index].waiting.store(waiting, Relaxed);
+    }
 }
 
 /// Gives the slot and its permit back, if it has that, however the slot's task ends.
@@ -227,6 +233,7 @@ impl<F: RecordFormat> Drop for SlotGuard<F> {
         if worker.slots.borrow_mut().close(*index) {
             worker.run.give_back_permit(Some(worker.index));
         }
+        worker.tell_waiting();
         worker.lane().wake_worker();
     }
 }

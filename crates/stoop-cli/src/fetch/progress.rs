@@ -71,7 +71,7 @@ impl ProgressDisplay {
 
     /// Draws the current state. The statistics are asked for once a second.
     pub(super) fn show(&self, progress: Progress, statistics: impl FnOnce() -> Option<Statistics>) {
-        let Progress { done, errors, in_flight, in_flight_max, bottleneck, .. } = progress;
+        let Progress { done, errors, in_flight, in_flight_max, waiting, bottleneck, .. } = progress;
         let rate = self.rate.borrow_mut().update(Instant::now(), done);
         let total =
             self.expected_urls(progress).map(|total| total.saturating_sub(progress.resumed));
@@ -83,13 +83,20 @@ impl ProgressDisplay {
         });
         let (done, errors) = (HumanCount(done), HumanCount(errors));
         let limit = bottleneck.map_or("rising", |what| word(what, self.ceiling));
+        // Redirects and retries that wait for the turn of their host.
+        let waiting = match waiting {
+            0 => String::new(),
+            waiting => format!(", {} waiting", HumanCount(waiting)),
+        };
         let columns = terminal::columns(&stderr()).unwrap_or(usize::MAX);
         let forms = [
             format!(
-                "{done}{of} done, {rate:.0}/s, {in_flight} of {in_flight_max} in flight (limit: {limit}), \
+                "{done}{of} done, {rate:.0}/s, {in_flight} of {in_flight_max} in flight{waiting} (limit: {limit}), \
                  {errors} errors{left}"
             ),
-            format!("{done}{of} done, {rate:.0}/s, {in_flight} in flight, {errors} errors{left}"),
+            format!(
+                "{done}{of} done, {rate:.0}/s, {in_flight} in flight{waiting}, {errors} errors{left}"
+            ),
             format!("{done}{of} done, {rate:.0}/s, {errors} errors{left}"),
             format!("{done}{of}, {rate:.0}/s, {errors} errors"),
             format!("{done}{of}"),

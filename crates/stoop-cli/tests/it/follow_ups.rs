@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::server::refusing;
 use crate::stoop::{feed, finish, kill, peak_kib, run, stoop, wait_for};
+#[cfg(target_os = "linux")]
+use crate::terminal::run_on_terminal;
 
 /// A host that redirects `/?URL` to the URL, answers the first requests of `/busy` by 429 and `Retry-After: 1`, and
 /// everything else by 200 after some time.
@@ -108,6 +110,19 @@ fn codes(options: &str, list: String) -> Vec<String> {
     let mut codes: Vec<_> = ran.lines().into_iter().map(|line| line.code).collect();
     codes.sort();
     codes
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_tells_how_many_wait_for_their_hosts() {
+    let goal = Host::start([127, 0, 4, 60], Duration::ZERO, 0);
+    // Each at an address of its own, so that all are redirected at once.
+    let hosts = (61..65).map(|n| Host::start([127, 0, 4, n], Duration::ZERO, 0));
+    let urls: Vec<_> = hosts.map(|host| host.url(&format!("/?{}", goal.url("/")))).collect();
+    let line = format!("fetch --host-interval 1 --summary none '{}'", urls.join("' '"));
+    let Some(text) = run_on_terminal(120, &[], &line) else { return };
+    assert!(text.contains(" in flight, 3 waiting (limit: "), "{text:?}");
+    assert_eq!(goal.visits().len(), 4);
 }
 
 #[test]

@@ -56,6 +56,8 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         if slots.go_on(self.index, is_granted) {
             self.worker.add_in_flight(1);
         }
+        drop(slots);
+        self.worker.tell_waiting();
     }
 
     fn first_place(&self, key: &[u8]) -> Option<HostId> {
@@ -89,6 +91,7 @@ impl<F: RecordFormat> SlotJob<'_, F> {
         if was_in_flight {
             self.worker.add_in_flight(-1);
         }
+        self.worker.tell_waiting();
         had_permit
     }
 }
