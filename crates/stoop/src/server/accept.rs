@@ -127,7 +127,6 @@ impl<H: Handler> Acceptor<H> {
                     return Poll::Pending;
                 }
             };
-            // A listener that is broken was closed under us.
             let Some((accepted, binding)) = accepted else { return Poll::Ready(None) };
             let connection = self.admitted(accepted, admission, binding);
             match &self.worker {
@@ -153,18 +152,31 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
-    /// The next connection of any listener, with the number of its place. None if a listener is broken.
+    /// The next connection of any listener, with the number of its place. A listener that is broken, because a copy of its
+    /// socket was shut down, is closed, and the others go on. None if no listener is left.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Accepted, usize)>> {
-        let count = self.listeners.len();
-        for turn in 0..count {
-            let index = (self.first + turn) % count;
+        let mut asked = 0;
+        while asked < self.listeners.len() {
+            let index = (self.first + asked) % self.listeners.len();
             let bound = &mut self.listeners[index];
-            if let Poll::Ready(accepted) = bound.listener.poll_accept(cx) {
-                self.first = (index + 1) % count;
-                return Poll::Ready(accepted.ok().map(|accepted| (accepted, bound.binding)));
+            match bound.listener.poll_accept(cx) {
+                Poll::Pending => asked += 1,
+                Poll::Ready(Ok(accepted)) => {
+                    let binding = bound.binding;
+                    self.first = (index + 1) % self.listeners.len();
+                    return Poll::Ready(Some((accepted, binding)));
+                }
+                Poll::Ready(Err(_)) => {
+                    self.listeners.remove(index);
+                    // The indexes have changed: all are asked again, each of which registers the task once.
+                    asked = 0;
+                }
             }
         }
-        Poll::Pending
+        match self.listeners.is_empty() {
+            true => Poll::Ready(None),
+            false => Poll::Pending,
+        }
     }
 
     /// A connection that waits in a listener's queue, if there is one, and the admission of it.

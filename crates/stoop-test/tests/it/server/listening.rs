@@ -126,6 +126,26 @@ async fn a_unix_socket_is_served_and_its_file_removed() {
     assert!(!path.exists());
 }
 
+/// As by a process that it was handed over to.
+#[tokio::test]
+async fn a_place_whose_socket_is_shut_down_took_the_others_with_it() {
+    let broken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let copy = socket2::Socket::from(broken.try_clone().unwrap());
+    let server = Server::listen("127.0.0.1:0").unwrap().also_listen(broken).unwrap();
+    let server = server.also_listen("127.0.0.1:0").unwrap().run_here(hello).unwrap();
+    copy.shutdown(std::net::Shutdown::Both).unwrap();
+    for place in [0, 2, 0] {
+        let stoop::Address::Inet(address) = *server.endpoints()[place].address() else {
+            panic!("not TCP")
+        };
+        let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let mut peer = stoop_test::peer::RawPeer::new(stream);
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().text(), "hello", "{place}");
+    }
+    assert_eq!(server.drain(seconds(5)).await, 0);
+}
+
 #[tokio::test]
 async fn an_endpoint_that_cannot_be_listened_on_is_an_error_that_says_what_to_do() {
     let server = listen(ServerLimits::default(), hello);
