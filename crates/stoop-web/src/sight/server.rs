@@ -105,7 +105,11 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         "Requests that were answered 503 because there was too much to do.",
         &[("", |stats| stats.shed)],
     ),
-    counter("panics", "Handlers that panicked.", &[("", |stats| stats.panics)]),
+    counter(
+        "panics",
+        "Handlers that panicked, and responses whose content did.",
+        &[("", |stats| stats.panics)],
+    ),
     counter(
         "observer_panics",
         "Calls of an observer, or of what exempts requests, that panicked.",

@@ -52,7 +52,7 @@ pub struct ServerStats {
     pub http2_abuses: u64,
     /// Requests that were answered 503 because the server had too much to do.
     pub shed: u64,
-    /// Handlers that panicked.
+    /// Handlers that panicked, and responses whose content did while it was sent.
     pub panics: u64,
     /// Calls of an [observer](crate::Server::observe), or of what [exempts](crate::Server::never_shed) requests, that
     /// panicked.

@@ -84,8 +84,8 @@ pub enum ServingEvent<'a> {
         /// Why.
         reason: ShedReason,
     },
-    /// A handler panicked; the request is answered 500. Content of a response whose source panics is cut off, and not
-    /// told.
+    /// A handler panicked; the request is answered 500. Content of a response whose source panics is cut off and
+    /// [counted](crate::ServerStats::panics), but not told.
     #[non_exhaustive]
     Panicked {
         /// The method of the request.

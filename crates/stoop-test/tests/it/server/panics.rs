@@ -73,6 +73,7 @@ async fn goes_on(server: &ServerHandle) {
         assert_eq!(client.get(url("/")).await.unwrap().text().await.unwrap(), "fine");
         assert_eq!(slow.await.unwrap(), "slow", "{versions:?}");
     }
+    assert_eq!(server.stats().panics, 6, "three over each version, in content too");
 }
 
 #[tokio::test]

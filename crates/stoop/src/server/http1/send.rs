@@ -17,6 +17,7 @@ use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::CutShort;
+use crate::server::counters::Counted;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
@@ -61,7 +62,7 @@ impl<H: Handler> Http1Driver<H> {
             RequestBodyWriter::set_polled(exchange.content.as_ref(), true);
             let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(cx)));
             RequestBodyWriter::set_polled(exchange.content.as_ref(), false);
-            let answer = exchange.answer;
+            let (answer, has_panicked) = (exchange.answer, polled.is_err());
             let frame = match polled {
                 Ok(Poll::Pending) => return sent,
                 Ok(Poll::Ready(Some(Ok(frame)))) => frame,
@@ -72,6 +73,9 @@ impl<H: Handler> Http1Driver<H> {
                 }
                 // The content failed, or its source panicked: the client must not take it for whole.
                 Ok(Poll::Ready(Some(Err(_)))) | Err(_) => {
+                    if has_panicked {
+                        self.core.monitor.count(Counted::Panic);
+                    }
                     self.abort(CutShort::Content);
                     return Sent::All;
                 }

@@ -219,8 +219,11 @@ impl<H: Handler> DriverRole for ServerRole<H> {
     fn send_failed(
         driver: &mut ServerDriver<H>,
         key: StreamKey,
-        _: SendFailure<SourceError<Self>>,
+        failure: SendFailure<SourceError<Self>>,
     ) {
+        if matches!(failure, SendFailure::Panic) {
+            driver.role.core.monitor.count(Counted::Panic);
+        }
         let exchange = driver.reset_exchange(key, ErrorCode::INTERNAL_ERROR);
         driver.cut(exchange, CutShort::Content);
     }
