@@ -50,7 +50,9 @@ pub(crate) enum Mark {
 }
 
 impl Wire {
+    /// What the transport has received already is this connection's: what came behind the header of a proxy.
     pub(crate) fn new(io: AnyTransport) -> Self {
+        let received = io.received().len() as u64;
         Self {
             io,
             out: Output::default(),
@@ -59,7 +61,7 @@ impl Wire {
             looks: 0,
             stuck: None,
             taken: 0,
-            received: 0,
+            received,
             arrived: 0,
             acknowledged_at_ping: i64::MAX,
         }

@@ -77,6 +77,30 @@ async fn handlers_see_the_client_and_the_proxy() {
     assert_eq!((server.proxy_refusals(), server.drain(seconds(5)).await), (0, 0));
 }
 
+/// What came with the header counts, and the header does not.
+#[tokio::test]
+async fn bytes_of_a_request_that_came_with_the_header_were_not_counted() {
+    let received = |request: Request| request.connection().unwrap().bytes_received().to_string();
+    let binding = Binding::new("127.0.0.1:0").unwrap().proxy_protocol(behind());
+    let server = Server::listen(binding).unwrap().run_here(received).unwrap();
+    for (connections, comes_with) in [(1, true), (2, false)] {
+        let mut peer = dial(&server).await;
+        if comes_with {
+            peer.send([V2, GET.as_bytes()].concat()).await;
+        } else {
+            peer.send(V2).await;
+            while server.stats().accepted < connections {
+                sleep(Duration::from_millis(1)).await;
+            }
+            peer.send(GET).await;
+        }
+        assert_eq!(peer.response().await.unwrap().text(), GET.len().to_string());
+        peer.send(GET).await;
+        assert_eq!(peer.response().await.unwrap().text(), (2 * GET.len()).to_string());
+    }
+    server.close().await;
+}
+
 #[tokio::test]
 async fn http2_follows_the_header_too() {
     let server = serve(behind());
