@@ -242,7 +242,8 @@ impl<H: Handler> Acceptor<H> {
         let spoken = &self.shared.spoken[binding];
         let claim = spoken.claim(accepted.peer());
         if claim == HeaderClaim::Refused {
-            return self.shared.control.count_proxy_refusal();
+            self.shared.control.count_proxy_refusal();
+            return monitor.refused_silently(peer, RefusalReason::NotProxy);
         }
         if claim == HeaderClaim::Required {
             let Ok(io) = accepted.register() else { return };

@@ -154,6 +154,8 @@ impl<H: Handler> BehindProxy<H> {
             HeaderResult::Read(proxy) => Some(proxy),
             HeaderResult::Refused => {
                 self.core.control.count_proxy_refusal();
+                let proxy = self.reader.io.peer().inet();
+                self.core.monitor.refused_silently(proxy, RefusalReason::ProxyHeader);
                 None
             }
         })

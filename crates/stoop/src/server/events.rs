@@ -14,8 +14,9 @@ use stoop_proto::{CloseReason, RequestHead, Violation};
 ///
 /// A connection begins with `Accepted` or `Refused`. One that was accepted ends with `Closed`, whatever else is told of
 /// it in between; an upgraded one ends where it is handed over. One that a proxy passes on by the
-/// [PROXY protocol](crate::ProxyProtocol) begins when the client is known; of one that is closed before,
-/// [`ServerHandle::proxy_refusals`](crate::ServerHandle::proxy_refusals) counts and nothing is told.
+/// [PROXY protocol](crate::ProxyProtocol) begins when the client is known; one that is refused before is told with the
+/// address of the other end of the socket, and counted by
+/// [`ServerHandle::proxy_refusals`](crate::ServerHandle::proxy_refusals).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ServingEvent<'a> {
@@ -116,6 +117,10 @@ pub enum RefusalReason {
     /// The address has as many as
     /// [`connections_per_address_max`](crate::ServerLimits::connections_per_address_max) allows.
     PerAddress,
+    /// It did not begin with the header of a [proxy](crate::ProxyProtocol), or that was malformed, or late.
+    ProxyHeader,
+    /// It does not come from one of the [proxies](crate::ProxyProtocol::from_networks).
+    NotProxy,
 }
 
 /// Why a server accepts nothing for a while.
@@ -200,6 +205,8 @@ impl fmt::Display for RefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PerAddress => "the address has as many connections as it may have",
+            Self::ProxyHeader => "no proxy's header came, or none that is right",
+            Self::NotProxy => "the address is none of the proxies'",
         })
     }
 }

@@ -109,6 +109,11 @@ impl Monitor {
         permit
     }
 
+    /// A connection is closed without a word, for a reason that is counted elsewhere.
+    pub(super) fn refused_silently(&self, peer: Option<SocketAddr>, reason: RefusalReason) {
+        self.tell(peer, &ServingEvent::Refused { reason, answer: None });
+    }
+
     pub(super) fn paused(&self, reason: PauseReason) {
         if reason == PauseReason::ConnectionsMax {
             self.count(Counted::Paused);

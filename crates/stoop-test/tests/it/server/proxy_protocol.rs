@@ -40,8 +40,14 @@ fn nowhere() -> ProxyProtocol {
 }
 
 fn serve(proxies: ProxyProtocol) -> ServerHandle {
+    observed(proxies).0
+}
+
+/// The same, and what it tells.
+fn observed(proxies: ProxyProtocol) -> (ServerHandle, EventLog) {
     let binding = Binding::new("127.0.0.1:0").unwrap().proxy_protocol(proxies);
-    Server::listen(binding).unwrap().run_here(who).unwrap()
+    let log = EventLog::default();
+    (log.observe(Server::listen(binding).unwrap()).run_here(who).unwrap(), log)
 }
 
 fn address(server: &ServerHandle) -> SocketAddr {
@@ -148,8 +154,8 @@ async fn over_a_unix_socket_the_client_has_an_address() {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_header_is_closed_and_counted() {
-    let server = serve(behind());
+async fn a_connection_without_a_header_is_closed_counted_and_told() {
+    let (server, log) = observed(behind());
     let malformed =
         [GET.as_bytes(), b"PROXY TCP4 1.1.1.1\r\n", b"\r\n\r\n\0\r\nQUIT\n\x31", b"\x16\x03\x01"];
     for bytes in malformed {
@@ -165,17 +171,18 @@ async fn a_connection_without_a_header_is_closed_and_counted() {
     peer.finish().await;
     assert_eq!(peer.rest().await.unwrap_or_default(), b"");
     assert_eq!(server.proxy_refusals(), malformed.len() as u64 + 1);
-    server.close().await;
+    assert_eq!(server.stats().refused, 0);
+    assert_eq!(log.between(&server).await, ["refused ProxyHeader 0"; 5]);
 }
 
 #[tokio::test]
 async fn a_header_from_elsewhere_is_not_believed() {
-    let server = serve(nowhere());
+    let (server, log) = observed(nowhere());
     let mut peer = dial(&server).await;
     peer.send([V1, GET.as_bytes()].concat()).await;
     assert_eq!(peer.rest().await.unwrap_or_default(), b"");
     assert_eq!(server.proxy_refusals(), 1);
-    server.close().await;
+    assert_eq!(log.between(&server).await, ["refused NotProxy 0"]);
     let server = serve(nowhere().admit_others(true));
     let mut peer = dial(&server).await;
     peer.send(GET).await;

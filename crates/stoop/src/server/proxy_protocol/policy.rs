@@ -9,9 +9,9 @@ use crate::network::Network;
 /// have of it.
 ///
 /// The header comes before TLS. It must have come whole within [`ServerTime::head`](crate::ServerTime::head), and
-/// have 4096 bytes at most; a connection without one, or with a malformed one, is closed without a word and
-/// [counted](crate::ServerHandle::proxy_refusals). Handlers then see the client's address as
-/// [`Request::remote_address`](crate::Request::remote_address), and the proxy's as
+/// have 4096 bytes at most; a connection without one, or with a malformed one, is closed without a word,
+/// [counted](crate::ServerHandle::proxy_refusals), and told as [refused](crate::RefusalReason). Handlers then see the
+/// client's address as [`Request::remote_address`](crate::Request::remote_address), and the proxy's as
 /// [`ConnectionInfo::proxy_address`](crate::ConnectionInfo::proxy_address). A header that names no client, `LOCAL` or
 /// `UNKNOWN` or one of another family, leaves the proxy's address in place. What else version 2 has in TLVs is read
 /// past, but for its checksum, which has to be right.
