@@ -188,6 +188,12 @@ async fn files_are_read_again() {
     let text = server.reload().unwrap_err().to_string();
     assert!(text.contains("key.pem: the key does not belong"), "{text}");
     assert_eq!(shown(&all, &server, Some("localhost")).await, Some(1));
+    // PEM, around what is no certificate.
+    let damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    std::fs::write(&chain, damaged).unwrap();
+    let text = server.reload().unwrap_err().to_string();
+    assert!(text.contains("chain.pem: the first certificate in it cannot be read"), "{text}");
+    assert_eq!(shown(&all, &server, Some("localhost")).await, Some(1));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -316,7 +316,7 @@ impl ClientTlsBuilder {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder
                 .with_client_auth_cert(chain.certificates()?, key.key()?)
-                .map_err(|error| TlsConfigError::unusable(key.path(), &error))?,
+                .map_err(|error| TlsConfigError::unusable(chain.path(), key.path(), &error))?,
         };
         config.alpn_protocols = self.alpn;
         config.resumption = match self.sessions_max {

@@ -19,14 +19,19 @@ impl TlsConfigError {
     }
 
     /// A certificate and a key that cannot be used together, or at all.
-    pub(super) fn unusable(key: Option<&Path>, error: &Rustls) -> Self {
-        Self::new(
-            key,
-            match error {
-                Rustls::InconsistentKeys(_) => "the key does not belong to the certificate".into(),
-                other => format!("the certificate or its key cannot be used: {other}"),
-            },
-        )
+    pub(super) fn unusable(chain: Option<&Path>, key: Option<&Path>, error: &Rustls) -> Self {
+        match error {
+            Rustls::InconsistentKeys(_) => {
+                Self::new(key, "the key does not belong to the certificate")
+            }
+            Rustls::InvalidCertificate(_) => {
+                Self::new(chain, "the first certificate in it cannot be read: it is damaged")
+            }
+            other => {
+                let problem = format!("the certificate or its key cannot be used: {other}");
+                Self::new(key, problem)
+            }
+        }
     }
 
     /// The file that is to blame, if it was a file.

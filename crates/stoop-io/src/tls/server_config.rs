@@ -102,7 +102,7 @@ fn certificates(from: &ServerTlsParts) -> Result<CertificatesByName, TlsConfigEr
 fn certified((chain, key): &(Pem, Pem)) -> Result<Arc<CertifiedKey>, TlsConfigError> {
     CertifiedKey::from_der(chain.certificates()?, key.key()?, &provider())
         .map(Arc::new)
-        .map_err(|error| TlsConfigError::unusable(key.path(), &error))
+        .map_err(|error| TlsConfigError::unusable(chain.path(), key.path(), &error))
 }
 
 fn unnamed(chain: &Pem) -> TlsConfigError {
