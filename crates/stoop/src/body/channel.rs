@@ -108,6 +108,29 @@ impl BodySender {
         let _ = self.push(ChannelItem::Failed(error.into())).await;
     }
 
+    /// Waits until the content is not wanted any more, as [`BodyDropped`] says: for a producer that has nothing to send for
+    /// long, and would notice only by its next piece that its client is gone.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use stoop::Body;
+    ///
+    /// let (sender, body) = Body::channel(1);
+    /// let producer = tokio::spawn(async move {
+    ///     tokio::select! {
+    ///         () = tokio::time::sleep(Duration::from_secs(60)) => sender.send("news").await.is_ok(),
+    ///         () = sender.closed() => false,
+    ///     }
+    /// });
+    /// drop(body);
+    /// assert!(!producer.await.unwrap());
+    /// # });
+    /// ```
+    pub async fn closed(&self) {
+        self.0.closed().await;
+    }
+
     async fn push(&self, what: ChannelItem) -> Result<(), BodyDropped> {
         self.0.send(what).await.map_err(|_| BodyDropped)
     }

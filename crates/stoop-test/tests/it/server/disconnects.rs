@@ -251,6 +251,29 @@ async fn a_response_stops_when_its_client_is_gone() {
     assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
 }
 
+/// Also one that has nothing to send.
+#[tokio::test]
+async fn a_silent_producer_is_told_that_its_client_has_reset() {
+    let (told, mut tell) = tokio::sync::mpsc::unbounded_channel();
+    let server = listen(ServerLimits::default(), move |_: Request| {
+        let ((sender, body), told) = (Body::channel(1), told.clone());
+        tokio::spawn(async move {
+            sender.send("first").await.unwrap();
+            sender.closed().await;
+            told.send(()).unwrap();
+        });
+        Response::new(body)
+    });
+    let mut peer = dial(&server).await;
+    peer.send(GET).await;
+    peer.head().await.unwrap();
+    assert!(tell.try_recv().is_err(), "the client is there");
+    peer.stream().set_zero_linger().unwrap();
+    drop(peer);
+    timeout(Duration::from_secs(30), tell.recv()).await.expect("it is told").unwrap();
+    assert_eq!(server.drain(Duration::from_secs(5)).await, 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_head_that_is_cut_short_is_400() {
     let mut peer = connect(|_: Request| "hello");
