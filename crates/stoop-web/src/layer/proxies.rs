@@ -27,7 +27,8 @@ use crate::route::mode::Mode;
 ///
 /// - A request from elsewhere, and one without such a field, is as it was.
 /// - `unknown` and obfuscated names (RFC 7239 §6.2, §6.3) end the walk: the client is then the last address before.
-/// - A `Forwarded` that its grammar does not allow is answered 400, because it cannot be told what the proxy has said. In
+/// - A `Forwarded` that its grammar does not allow is answered 400, because it cannot be told what the proxy has said. An
+///   [`AccessLog`](crate::AccessLog) that is added after this, and what else is within, does not see such a request. In
 ///   the older fields, which have no grammar, what is no address ends the walk, and another scheme than `http` or
 ///   `https` and a host that cannot be one are passed over.
 ///

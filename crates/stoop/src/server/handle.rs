@@ -175,6 +175,11 @@ impl ServerHandle {
     ///
     /// What waits to be accepted still is; a connection that has said nothing yet gets a second for
     /// it. May be called again, with another grace.
+    ///
+    /// A handler that blocks its thread can neither be finished nor cut off: then this waits for it, longer than `grace`.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime that has time enabled. Unlike this, [`close`](Self::close) and [`ended`](Self::ended) need none.
     pub async fn drain(&self, grace: Duration) -> usize {
         self.control.advance_to(Lifecycle::Draining);
         if tokio::time::timeout(grace, self.idle()).await.is_ok() {
@@ -187,6 +192,9 @@ impl ServerHandle {
     /// Announces that the server will stop, goes on as before for `notice`, and drains: for load balancers, which ask
     /// whether a server is ready and send clients to it until they have asked again. Handlers that they ask answer by
     /// [`Draining::is_ready`]; without one that does, this is of no use. Returns as [`drain`](Self::drain).
+    ///
+    /// # Panics
+    /// As [`drain`](Self::drain).
     pub async fn drain_after(&self, notice: Duration, grace: Duration) -> usize {
         self.control.drain.announce();
         let has_begun = poll_fn(|cx| self.control.poll_lifecycle(Lifecycle::Draining, cx));
