@@ -17,7 +17,8 @@ use crate::response::{IntoResponse, Response};
 /// 9112 §9.6), and so its handler runs on, also if it has in fact closed: TCP does not tell the two
 /// apart before the answer is sent. Where bytes of the client's wait to be read, content or further
 /// requests, a reset is noticed within a second. How long a handler may run at all is
-/// [`ServerTime::handler`](crate::ServerTime::handler). Why a future is dropped,
+/// [`ServerTime::handler`](crate::ServerTime::handler), and for a client that sends no more
+/// [`ServerTime::half_closed`](crate::ServerTime::half_closed). Why a future is dropped,
 /// [`DroppedHandler`](crate::DroppedHandler) tells meanwhile.
 ///
 /// Implement it to name the future and body types; a function needs nothing of the kind, see

@@ -169,6 +169,14 @@ pub struct ServerTime {
     /// such as 30 s; `Router::time_limit` of `stoop-web` has such limits by route. A download and a stream of events are as
     /// long as they like: they are behind the response.
     pub handler: Duration,
+    /// For handlers to answer, and responses to be sent, after the client has ended its half of a connection of HTTP/1: no
+    /// limit. Beyond it the client counts as gone: the connection is closed, and its handlers are dropped, or run on as
+    /// [`detached_handlers_max`](ServerLimits::detached_handlers_max) says.
+    ///
+    /// A client that ends its half may wait for its answer (RFC 9112 §9.6), and one that has closed looks the same until
+    /// something is sent to it. Most that do it have closed: with [`Duration::ZERO`], which is what many servers do, a
+    /// handler that takes long and a stream of events that is silent for long end with them.
+    pub half_closed: Duration,
     /// For the client to close after we did, so that it can read our last response, and so that a request that crosses
     /// with the end of a connection that is drained is not answered by a reset (RFC 9112 §9.6): 2 s.
     pub linger: Duration,
@@ -185,6 +193,7 @@ impl Default for ServerTime {
             send: Duration::from_secs(30),
             drain: Duration::from_secs(1),
             handler: Duration::MAX,
+            half_closed: Duration::MAX,
             linger: Duration::from_secs(2),
         }
     }

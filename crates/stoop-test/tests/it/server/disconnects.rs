@@ -45,6 +45,74 @@ async fn a_client_that_only_stops_sending_gets_a_stream_to_its_end() {
     assert_eq!(peer.response().await.unwrap().body.len(), 100);
 }
 
+/// A client that only stops sending counts as gone where the limits say so.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_ended_its_half_has_its_time_for_an_answer() {
+    for (half_closed, lasts) in [(0, 1), (5, 6), (1_000, 100)] {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let counted = dropped.clone();
+        let mut limits = ServerLimits::default();
+        limits.time.half_closed = Duration::from_secs(half_closed);
+        let (mut peer, task) = connect_with(limits, move |_: Request| {
+            let held = DropCounter(counted.clone());
+            async move {
+                sleep(Duration::from_secs(100)).await;
+                drop(held);
+                "hello"
+            }
+        });
+        let begin = tokio::time::Instant::now();
+        peer.send([GET, GET].concat()).await;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(dropped.load(Ordering::SeqCst), 0);
+        peer.finish().await;
+        let answers = peer.rest().await.unwrap_or_default();
+        let answers = String::from_utf8(answers).unwrap().matches("hello").count();
+        task.await.unwrap();
+        assert_eq!((begin.elapsed().as_secs(), dropped.load(Ordering::SeqCst)), (lasts, 2));
+        assert_eq!(answers, if half_closed > 100 { 2 } else { 0 }, "{half_closed}");
+    }
+}
+
+/// What is there at once is sent, and a stream is sent for so long.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_ended_its_half_gets_what_there_is_in_its_time() {
+    let stream = |_: Request| {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            for _ in 0..100 {
+                if sender.send("x").await.is_err() {
+                    return;
+                }
+                sleep(Duration::from_secs(1)).await;
+            }
+            sender.finish().await.unwrap();
+        });
+        Response::new(body)
+    };
+    for (half_closed, pieces) in [(0, 1), (9, 10)] {
+        let mut limits = ServerLimits::default();
+        limits.time.half_closed = Duration::from_millis(half_closed * 1_000 + 500);
+        let (mut peer, task) = connect_with(limits.clone(), stream);
+        peer.send(GET).await;
+        peer.finish().await;
+        let sent = String::from_utf8(peer.rest().await.unwrap_or_default()).unwrap();
+        task.await.unwrap();
+        assert_eq!(sent.matches("1\r\nx\r\n").count(), pieces, "{sent}");
+        assert!(!sent.ends_with("0\r\n\r\n"), "{sent}");
+    }
+    let mut limits = ServerLimits::default();
+    limits.time.half_closed = Duration::ZERO;
+    let (mut peer, task) = connect_with(limits, |_: Request| "hello");
+    peer.send([GET, GET, GET].concat()).await;
+    peer.finish().await;
+    for _ in 0..3 {
+        assert_eq!(peer.response().await.unwrap().text(), "hello");
+    }
+    assert!(peer.is_closed().await);
+    task.await.unwrap();
+}
+
 /// Waiting for the handler of a client that has stopped sending must not use processor time.
 #[tokio::test(start_paused = true)]
 async fn waiting_after_the_clients_end_does_not_spin() {

@@ -31,6 +31,7 @@ const WATCH: Duration = Duration::from_secs(1);
 /// Since when each of the waits lasts. A wait begins when it is first found that there is nothing to do.
 pub(super) struct Http1Timeouts {
     timer: Timer,
+    /// Nothing is asked for; or, while requests are answered, their client has ended its half of the connection.
     idle: Option<Instant>,
     head: Option<Instant>,
     content: Option<Instant>,
@@ -48,6 +49,7 @@ enum Http1Expired {
     Send,
     Content(ErrorKind),
     Handler,
+    HalfClosed,
     Watch,
     Stage,
 }
@@ -158,7 +160,15 @@ impl<H: Handler> Http1Driver<H> {
         }
         let handler = self.handler_due(now).map(|due| (due, Http1Expired::Handler));
         let watch = self.watch_due(now, read).map(|due| (due, Http1Expired::Watch));
-        earlier(nearest, earlier(handler, watch))
+        let half_closed = self.half_closed_due(now).map(|due| (due, Http1Expired::HalfClosed));
+        earlier(earlier(nearest, half_closed), earlier(handler, watch))
+    }
+
+    /// When a client that is being answered, and has ended its half of the connection, counts as gone.
+    fn half_closed_due(&mut self, now: Instant) -> Option<Instant> {
+        let allowed = self.core.limits.time.half_closed;
+        let is_limited = self.at_end && allowed != Duration::MAX;
+        is_limited.then(|| after(*self.timeouts.idle.get_or_insert(now), allowed))
     }
 
     /// When the first of the handlers has taken too long, where there is a limit.
@@ -218,11 +228,11 @@ impl<H: Handler> Http1Driver<H> {
                 self.machine.stop_receiving(CloseReason::RequestTimeout);
                 self.timed_out(ServerTimeout::Head, None);
             }
-            Http1Expired::Watch => {
+            Http1Expired::Watch if !self.wire.io.has_failed() => {
                 self.timeouts.watch = None;
-                if !self.wire.io.has_failed() {
-                    return None;
-                }
+                return None;
+            }
+            Http1Expired::Watch | Http1Expired::HalfClosed => {
                 self.watches.cut_all(CutShort::Client, &self.wire);
                 return Some(Http1Round::End(End::Closed));
             }
