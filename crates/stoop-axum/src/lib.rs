@@ -14,7 +14,7 @@
 //!
 //! [`handler`] makes an application a [handler](stoop::Handler), for a [`Server`](stoop::Server) with TLS, several
 //! places to listen in, or a thread for each core. [`server_limits`] are those of [`serve`]: without them a
-//! WebSocket opens over HTTP/1 alone.
+//! WebSocket opens over HTTP/1 alone, and a handler whose client has closed its connection runs on.
 //!
 //! ```no_run
 //! # use axum::{Router, routing::get};
@@ -43,6 +43,7 @@
 //! | a listener of one's own (`impl axum::serve::Listener`) | [`stoop::rt::serve`] for each connection, with [`handler`] |
 //! | TLS by another crate | [`serve`] of a [`Binding`](stoop::Binding) with TLS, or a [`Server`](stoop::Server) |
 //! | `axum::extract::ws::WebSocketUpgrade` | the same; or [`WebSocketUpgrade`], of `stoop-websocket`, with permessage-deflate |
+//! | middleware of `stoop-web`: its access log, figures, status page, trusted proxies | `stoop_web::Router::new().layer(log).fallback(stoop_axum::handler(app))`, for a [`Server`](stoop::Server) |
 //! | `hyper_util::server::conn::auto::Builder` | [`ServerLimits`](stoop::ServerLimits), by [`Serve::limits`] or [`Server::limits`](stoop::Server::limits) |
 //!
 //! # Differences

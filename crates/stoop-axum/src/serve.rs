@@ -23,8 +23,12 @@ use crate::service::{AxumHandler, handler, with_state};
 /// How long a graceful shutdown waits for what runs, unless [`Serve::grace`] says otherwise.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// The limits that [`serve`] begins with, for a [`Server`]: the default ones, and extended CONNECT is allowed, without
-/// which no WebSocket opens over HTTP/2 (RFC 8441 §3).
+/// The limits that [`serve`] begins with, for a [`Server`]: the default ones, with two differences.
+///
+/// - Extended CONNECT is allowed, without which no WebSocket opens over HTTP/2 (RFC 8441 §3).
+/// - A client that ends its half of an HTTP/1 connection counts as gone at once, as with hyper: applications of axum
+///   expect that a handler, or a stream of events, is dropped when its client closes
+///   ([`half_closed`](stoop::ServerTime::half_closed)).
 ///
 /// ```
 /// # fn example(app: axum::Router) -> Result<(), stoop::Error> {
@@ -36,6 +40,7 @@ const GRACE: Duration = Duration::from_secs(30);
 pub fn server_limits() -> ServerLimits {
     let mut limits = ServerLimits::default();
     limits.wire.http2.extended_connect = true;
+    limits.time.half_closed = Duration::ZERO;
     limits
 }
 

@@ -1,12 +1,17 @@
 //! The server in one line.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::routing::get;
+use futures_util::stream::{self, StreamExt};
 use stoop::Client;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
@@ -72,6 +77,55 @@ async fn what_does_not_end_is_cut_off_after_the_grace() {
     timeout(Duration::from_secs(5), serving).await.unwrap().unwrap().unwrap();
 }
 
+/// Tells when it is dropped.
+struct OnDrop(UnboundedSender<()>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// As under `axum::serve`: a handler that waits, and content that is silent.
+#[tokio::test]
+async fn what_runs_is_dropped_when_its_client_closes() {
+    let (dropped, mut drops) = unbounded_channel();
+    let (waiting, silent) = (dropped.clone(), dropped);
+    let waits = async move || {
+        let _held = OnDrop(waiting.clone());
+        std::future::pending::<()>().await
+    };
+    let stays = async move || {
+        let held = OnDrop(silent.clone());
+        let first = stream::once(async { Ok::<_, Infallible>("first") });
+        let never = stream::once(async move {
+            let _held = held;
+            std::future::pending().await
+        });
+        Body::from_stream(first.chain(never))
+    };
+    let app = Router::new().route("/waits", get(waits)).route("/stays", get(stays));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = tokio::spawn(stoop_axum::serve(listener, app).into_future());
+    for path in ["/waits", "/stays"] {
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client
+            .write_all(format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes())
+            .await
+            .unwrap();
+        if path == "/stays" {
+            let mut some = [0; 1024];
+            assert!(client.read(&mut some).await.unwrap() > 0);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(drops.try_recv().is_err(), "{path}");
+        drop(client);
+        timeout(Duration::from_secs(30), drops.recv()).await.expect(path).unwrap();
+    }
+    serving.abort();
+}
+
 #[tokio::test]
 async fn a_server_that_is_dropped_is_closed() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -121,9 +175,9 @@ async fn the_limits_are_those_of_the_server() {
         .limits(|limits| limits.time.head = Duration::from_millis(100));
     let serving = tokio::spawn(serving.into_future());
     let mut slow = TcpStream::connect(address).await.unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut slow, b"GET / HT").await.unwrap();
+    slow.write_all(b"GET / HT").await.unwrap();
     let mut read = String::new();
-    tokio::io::AsyncReadExt::read_to_string(&mut slow, &mut read).await.unwrap();
+    slow.read_to_string(&mut read).await.unwrap();
     assert!(read.starts_with("HTTP/1.1 408 "), "{read}");
     serving.abort();
 }
