@@ -4,6 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::guarded::guarded;
 use crate::job::{Extent, Job};
 use crate::journal::{Admission, Numbering};
 use crate::lane::{Batch, Closed, Lane};
@@ -82,15 +83,26 @@ pub(crate) fn distribute(
             staged[worker].push(job);
             ControlFlow::Continue(())
         };
-        let more = if stop.is_requested() { Ok(false) } else { source.read(&mut take) };
+        let more = match stop.is_requested() {
+            true => Ok(false),
+            // The source is the caller's. What it reported before a panic is fetched as before an error.
+            false => guarded("the source", || source.read(&mut take)),
+        };
         // What was compressed cannot be read to its end once the input has ended early.
         let more = if stop.is_requested() { Ok(more.unwrap_or(false)) } else { more };
-        match &more {
-            Ok(true) => {}
-            Ok(false) if !stop.is_requested() => source.finish(Extent::Whole, &mut take),
-            Ok(false) => source.finish(Extent::Interrupted, &mut take),
-            Err(_) => source.finish(Extent::InputFailed, &mut take),
-        }
+        let extent = match &more {
+            Ok(true) => None,
+            Ok(false) if !stop.is_requested() => Some(Extent::Whole),
+            Ok(false) => Some(Extent::Interrupted),
+            Err(_) => Some(Extent::InputFailed),
+        };
+        let finished = extent.map_or(Ok(()), |extent| {
+            guarded("the source", || {
+                source.finish(extent, &mut take);
+                Ok(())
+            })
+        });
+        let more = more.and_then(|more| finished.map(|()| more));
         if !is_all_plain {
             before_tls();
         }

@@ -45,6 +45,7 @@ mod extract;
 mod failures;
 mod fetch;
 mod fetcher;
+mod guarded;
 mod job;
 mod journal;
 mod lane;

@@ -12,13 +12,14 @@ use crate::distribute::{Reading, distribute};
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
+use crate::guarded::guarded;
 use crate::journal::Numbering;
 use crate::lane::Lane;
 use crate::nested_sitemaps::RunLink;
 use crate::progress::Progress;
 use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
-use crate::sink::RecordSink;
+use crate::sink::{Guarded, RecordSink};
 use crate::source::JobSource;
 use crate::statistics::Statistics;
 use crate::summary::{Figures, Summary};
@@ -246,7 +247,12 @@ fn run_reader(run: &RunState, mut source: Box<dyn JobSource>, numbering: Option<
     let politeness = run.settings.politeness.as_ref().filter(|_| run.by_address.is_none());
     let group = politeness.map(|politeness| politeness.group);
     let reading = Reading { limit, group, numbering };
-    match distribute(source.as_mut(), reading, lanes, &run.input, &run.stop, warm_up) {
+    let source = source.as_mut();
+    // Whatever panics here is an error, because the source may have had more.
+    let read = guarded("the source", || {
+        distribute(source, reading, lanes, &run.input, &run.stop, warm_up)
+    });
+    match read {
         Ok(()) => run.is_input_ended.store(true, Relaxed),
         Err(error) => run.set_input_error(error),
     }
@@ -269,7 +275,8 @@ fn run_worker<F: RecordFormat>(run: &Arc<RunState>, index: usize, format: F) -> 
 }
 
 /// The thread of the writer.
-fn run_writer(run: &RunState, mut sink: impl RecordSink, end: &[u8]) -> io::Result<()> {
+fn run_writer(run: &RunState, sink: impl RecordSink, end: &[u8]) -> io::Result<()> {
+    let mut sink = Guarded(sink);
     let written = run.output.write_to(&mut sink, || run.wake_workers());
     let written = written
         .and_then(|()| sink.end(end, run.is_input_ended.load(Relaxed) && !run.is_stopping()));

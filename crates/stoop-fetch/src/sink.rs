@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::guarded::guarded;
 use crate::summary::ResultCode;
 
 /// A job that is done, where a journal is kept of it.
@@ -20,6 +21,19 @@ pub(crate) trait RecordSink: Send + 'static {
 
     /// Writes what stands at the end. All jobs that were asked for are done if `is_complete`.
     fn end(&mut self, end: &[u8], is_complete: bool) -> io::Result<()>;
+}
+
+/// A sink that fails where it panics: what panics is the caller's writer, and the run must come to its end all the same.
+pub(crate) struct Guarded<S>(pub(crate) S);
+
+impl<S: RecordSink> RecordSink for Guarded<S> {
+    fn put(&mut self, records: &[u8], done: &mut Vec<Done>) -> io::Result<()> {
+        guarded("the writer", || self.0.put(records, done))
+    }
+
+    fn end(&mut self, end: &[u8], is_complete: bool) -> io::Result<()> {
+        guarded("the writer", || self.0.end(end, is_complete))
+    }
 }
 
 /// The caller's writer as it is.

@@ -37,8 +37,11 @@ pub trait JobSource: Send {
     /// Reads some jobs, waiting for them if there are none, and calls `take` with each. Returns whether there
     /// may be more; false too once `take` broke.
     ///
+    /// What it reports is held in memory until it returns, and is started after that: it should report some hundreds of
+    /// jobs at once at most, and wait for none once it has one.
+    ///
     /// # Errors
-    /// The input cannot be read. The jobs reported so far are fetched all the same.
+    /// The input cannot be read. The jobs reported so far are fetched all the same, also those before a panic.
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool>;
 
     /// Reports what was read and has not been reported, as a last line without its end. Called once, after the

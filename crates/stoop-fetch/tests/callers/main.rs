@@ -1,0 +1,87 @@
+//! Runs whose source or writer panics: each comes to its end, and says why.
+
+use std::io::{self, Cursor, Write};
+use std::ops::ControlFlow;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use stoop_fetch::format::JsonLines;
+use stoop_fetch::source::{Job, JobSource, Lines, Take};
+use stoop_fetch::{Fetch, FetchError, Finished};
+
+/// How long a run may take here that would otherwise never end.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The memory that a run writes to.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl Written {
+    /// How many records there are.
+    fn lines(&self) -> usize {
+        self.0.lock().expect("no panic").iter().filter(|byte| **byte == b'\n').count()
+    }
+}
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no panic").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Runs on a thread of its own, so that a run without an end fails here.
+fn run(
+    fetch: Fetch,
+    source: impl JobSource + 'static,
+    writer: impl Write + Send + 'static,
+) -> Finished {
+    let (done, finished) = mpsc::channel();
+    thread::spawn(move || {
+        let run = fetch.start(source, JsonLines::new(), writer).expect("it starts");
+        done.send(run.wait()).expect("the test waits");
+    });
+    finished.recv_timeout(LIMIT).expect("the run comes to its end")
+}
+
+#[test]
+fn a_writer_that_panics_is_an_error_however_many_records_follow() {
+    struct Panics;
+    impl Write for Panics {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            panic!("on purpose")
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    // Some megabytes of records, of which no job waits for a request.
+    let jobs = Lines::new(Cursor::new("http:///\n".repeat(20_000)));
+    let finished = run(Fetch::new(), jobs, Panics);
+    let error = finished.check().expect_err("nothing was written");
+    assert!(matches!(error, FetchError::Write(_)), "{error:?}");
+    assert!(error.to_string().contains("the writer panicked"), "{error}");
+}
+
+#[test]
+fn a_source_that_panics_is_an_error_and_what_it_reported_has_records() {
+    struct Panics;
+    impl JobSource for Panics {
+        fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
+            assert_eq!(take(Job::new(b"http:///1")), ControlFlow::Continue(()));
+            assert_eq!(take(Job::new(b"http:///2")), ControlFlow::Continue(()));
+            panic!("on purpose")
+        }
+    }
+    let written = Written::default();
+    let finished = run(Fetch::new(), Panics, written.clone());
+    let error = finished.check().expect_err("the source has more");
+    assert!(matches!(error, FetchError::Read(_)), "{error:?}");
+    assert!(error.to_string().contains("the source panicked"), "{error}");
+    assert_eq!((finished.figures().total_urls, written.lines()), (2, 2));
+}
