@@ -17,6 +17,7 @@ use crate::record::Record;
 use crate::save::SaveFolder;
 use crate::settings::Settings;
 use crate::stop::Stop;
+use crate::until::FOREVER;
 
 /// The description of a run: how its jobs are fetched. [`run`](Self::run) fetches all jobs of a source.
 ///
@@ -62,14 +63,14 @@ impl Fetch {
     /// The deadline of a job, from its start to the last byte of the body, redirects and retries included.
     /// By default 5 s. A record of the kind `total_timeout` says that it was over.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.settings.timeout = timeout;
+        self.settings.timeout = timeout.min(FOREVER);
         self
     }
 
     /// The longest that name lookup, connecting and TLS may take together for a new connection. By default as
     /// long as the deadline.
     pub fn setup_timeout(mut self, timeout: Duration) -> Self {
-        self.settings.setup_timeout = Some(timeout);
+        self.settings.setup_timeout = Some(timeout.min(FOREVER));
         self
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::until::FOREVER;
+
 /// How many requests a host bears at once where the run's owner knows nothing of it: browsers open six connections to
 /// an origin of HTTP/1.
 const PER_HOST: usize = 8;
@@ -113,14 +115,14 @@ impl Politeness {
     /// The least time between the starts of two jobs of a host. By default none.
     #[must_use]
     pub fn interval(self, interval: Duration) -> Self {
-        Self { interval, ..self }
+        Self { interval: interval.min(FOREVER), ..self }
     }
 
     /// The longest pause that a host is given after it answered 429 or 503, whatever its Retry-After says, and the longest
     /// Crawl-delay. By default 60 s.
     #[must_use]
     pub fn pause_max(self, pause: Duration) -> Self {
-        Self { pause_max: pause, ..self }
+        Self { pause_max: pause.min(FOREVER), ..self }
     }
 
     /// How many jobs of a host may come to nothing in turn until it is left alone for a while; 0 for any number. By

@@ -1,4 +1,4 @@
-//! Runs whose source or writer panics: each comes to its end, and says why.
+//! Runs whose source or writer panics, and whose times are as long as can be: each comes to its end, and says why.
 
 use std::io::{self, Cursor, Write};
 use std::ops::ControlFlow;
@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use stoop::{Request, Response, StatusCode};
 use stoop_fetch::format::JsonLines;
 use stoop_fetch::source::{Job, JobSource, Lines, Take};
-use stoop_fetch::{Fetch, FetchError, Finished};
+use stoop_fetch::{Fetch, FetchError, Finished, Politeness};
 
 /// How long a run may take here that would otherwise never end.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -84,4 +85,23 @@ fn a_source_that_panics_is_an_error_and_what_it_reported_has_records() {
     assert!(matches!(error, FetchError::Read(_)), "{error:?}");
     assert!(error.to_string().contains("the source panicked"), "{error}");
     assert_eq!((finished.figures().total_urls, written.lines()), (2, 2));
+}
+
+#[test]
+fn times_may_be_as_long_as_can_be() {
+    let busy = |_: Request| {
+        let response = Response::from_text("busy").with_status(StatusCode::TOO_MANY_REQUESTS);
+        response.with_field("retry-after", "99999999999999999999").expect("a field")
+    };
+    let always = Duration::MAX;
+    let fetch = Fetch::new()
+        .timeout(always)
+        .setup_timeout(always)
+        .politeness(Politeness::default().interval(always).pause_max(always))
+        .sha256(true)
+        .client(move |client| client.handler(busy));
+    let finished = run(fetch, Lines::new(&b"http://a/\nhttp://b/\n"[..]), Written::default());
+    finished.check().expect("nothing went wrong");
+    assert_eq!((finished.figures().total_urls, finished.figures().client_errors), (2, 2));
+    assert_eq!(finished.overdue, 0);
 }
