@@ -186,9 +186,12 @@ impl Run {
         self.state.is_stopping()
     }
 
-    /// Waits until the last record is written; one waiter is woken.
+    /// Waits until the last record is written. It may be called again, and by several tasks at once.
     pub async fn finished(&self) {
-        self.state.written.notified().await;
+        let written = &self.state.written;
+        written.notified().await;
+        // One notification wakes one waiter, and is kept for the next call where there is none.
+        written.notify_one();
     }
 
     /// Waits for the end, blocking the thread.
