@@ -4,7 +4,6 @@ mod turns;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::iter::once;
 use std::time::{Duration, Instant};
 
 use super::feedback::Feedback;
@@ -40,6 +39,8 @@ pub(super) struct PoliteQueue {
     held: HeldJobs,
     /// Room for the key of a job's host.
     key: Vec<u8>,
+    /// How many hosts, from the first on, have no jobs any more because they were given up.
+    hosts_given_up: usize,
 }
 
 /// How many jobs are held, and how many bytes of them.
@@ -74,6 +75,7 @@ impl PoliteQueue {
             hostless: Batch::default(),
             held: HeldJobs::default(),
             key: Vec::new(),
+            hosts_given_up: 0,
         }
     }
 
@@ -215,12 +217,17 @@ impl PoliteQueue {
         self.timed.peek().map(|Reverse((due, _))| *due)
     }
 
-    /// Moves a job of any host into `given_up`: it is not started.
+    /// Moves a job of any host into `given_up`: it is not started. No job is pushed any more once one was given up.
     pub(super) fn give_up(&mut self, given_up: &mut Started) -> bool {
-        let queues = self.hosts.iter_mut().map(|host| &mut host.queue);
-        let Some(job) = once(&mut self.hostless).chain(queues).find_map(Batch::pop) else {
-            return false;
+        let is_empty = |host: &Host| host.queue.is_empty();
+        while self.hosts.get(self.hosts_given_up).is_some_and(is_empty) {
+            self.hosts_given_up += 1;
+        }
+        let queue = match self.hosts.get_mut(self.hosts_given_up) {
+            Some(host) if self.hostless.is_empty() => &mut host.queue,
+            _ => &mut self.hostless,
         };
+        let Some(job) = queue.pop() else { return false };
         self.held.remove(&job);
         given_up.put(job, None);
         true

@@ -267,6 +267,19 @@ fn what_is_never_started_is_given_up_once_each() {
     assert_eq!(test.queue.held(), 0);
 }
 
+/// It took longer with the square of the number of hosts: minutes here.
+#[test]
+fn the_jobs_of_very_many_hosts_are_given_up_one_after_the_other() {
+    let mut test = Test::new(Politeness::default(), &["http://a/", "no url"]);
+    for n in 0..60_000 {
+        test.incoming.push(Job::new(format!("http://host-{n}/").as_bytes()));
+    }
+    assert_eq!(test.queue.ready(&mut test.incoming, test.now), 60_002);
+    let mut given_up = Started::default();
+    let given = std::iter::from_fn(|| test.queue.give_up(&mut given_up).then_some(())).count();
+    assert_eq!((given, test.queue.held()), (60_002, 0));
+}
+
 #[test]
 fn a_host_that_never_answers_is_left_alone_and_then_tried_by_one_job() {
     let politeness = Politeness::default().failures_max(3);
