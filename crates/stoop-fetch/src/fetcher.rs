@@ -223,6 +223,11 @@ impl Fetcher {
         };
         let mut response = response?;
         let deadline = deadline.map(|deadline| deadline + turns::waited());
+        // The head says so, whatever becomes of the content.
+        let overloaded = match response.status().as_u16() {
+            429 | 503 => Some(response.retry_after()),
+            _ => None,
+        };
         let unchanged = self.unchanged(&response, is_head);
         let mut details = self.is_detailed.then(|| Details {
             extracted: self.extraction.of_head(&response),
@@ -248,17 +253,15 @@ impl Fetcher {
                     ..details
                 });
                 let outcome = Outcome::error(fault.kind());
-                return Ok(Outcome { details: details.map(Box::new), capture, ..outcome });
+                let details = details.map(Box::new);
+                return Ok(Outcome { overloaded, details, capture, ..outcome });
             }
         };
         Ok(Outcome {
             code: ResultCode::Status(response.status().as_u16()),
             body_bytes,
             http2: response.version() == Version::HTTP_2,
-            overloaded: match response.status().as_u16() {
-                429 | 503 => Some(response.retry_after()),
-                _ => None,
-            },
+            overloaded,
             is_host_silent: false,
             unfollowed: self.robots.as_ref().and_then(|robots| unfollowed(&response, robots)),
             details: details.map(Box::new),

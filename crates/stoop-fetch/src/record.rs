@@ -88,7 +88,7 @@ pub struct Outcome {
     pub body_bytes: u64,
     /// Whether it is a response that came over HTTP/2.
     pub http2: bool,
-    /// The pause that the host of the URL asks for by 429 or 503, if it says how long.
+    /// The pause that the host of the URL asks for by 429 or 503, if it says how long; also where the content failed.
     pub(crate) overloaded: Option<Option<Duration>>,
     /// The host of the URL gave no response.
     pub(crate) is_host_silent: bool,

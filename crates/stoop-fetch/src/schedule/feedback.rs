@@ -21,11 +21,11 @@ pub(crate) enum Feedback {
 impl Feedback {
     /// What an outcome says.
     pub(crate) fn of(outcome: &Outcome) -> Self {
-        match (outcome.code, outcome.overloaded) {
-            (ResultCode::Status(_), Some(pause)) => Self::Overloaded(pause),
-            (ResultCode::Status(_), None) => Self::Answered,
-            (ResultCode::Error(_), _) if outcome.is_host_silent => Self::Failed,
-            (ResultCode::Error(_), _) => Self::None,
+        match (outcome.overloaded, outcome.code) {
+            (Some(pause), _) => Self::Overloaded(pause),
+            (None, ResultCode::Status(_)) => Self::Answered,
+            (None, ResultCode::Error(_)) if outcome.is_host_silent => Self::Failed,
+            (None, ResultCode::Error(_)) => Self::None,
         }
     }
 }

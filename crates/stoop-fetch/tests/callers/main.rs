@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stoop::{Request, Response, StatusCode};
 use stoop_fetch::format::JsonLines;
@@ -120,4 +120,25 @@ fn the_end_of_a_run_is_told_to_all_that_wait_for_it() {
         runtime.expect("a runtime").block_on(async { tokio::time::timeout(LIMIT, waits).await });
     waited.expect("it is told");
     run.wait().check().expect("nothing went wrong");
+}
+
+#[test]
+fn a_host_is_left_alone_for_its_retry_after_also_where_the_content_fails() {
+    let pause = Duration::from_secs(1);
+    let (times, seen) = mpsc::channel();
+    let busy = move |_: Request| {
+        let _ = times.send(Instant::now());
+        let response = Response::from_text("x".repeat(100));
+        let response = response.with_status(StatusCode::SERVICE_UNAVAILABLE);
+        response.with_field("retry-after", "1").expect("a field")
+    };
+    let fetch = Fetch::new()
+        .politeness(Politeness::default().per_host(1))
+        .body_bytes_max(Some(10))
+        .client(move |client| client.handler(busy.clone()));
+    let finished = run(fetch, Lines::new(&b"http://a/1\nhttp://a/2\n"[..]), Written::default());
+    assert_eq!(finished.summary.kinds(), [("body_too_large", 2)]);
+    let times: Vec<_> = seen.try_iter().collect();
+    assert_eq!(times.len(), 2);
+    assert!(times[1] - times[0] >= pause, "{:?}", times[1] - times[0]);
 }
