@@ -24,8 +24,8 @@ const FAILURES_MAX: u32 = 20;
 ///
 /// Each request is counted at the host of its own URL, also one that a redirect leads to and one that is sent again: it
 /// waits for its turn there as a job does, and before jobs that were not started. That time is no part of its job's
-/// deadline and duration, unless the client has middleware, and the job is not in flight meanwhile. Ports are no
-/// difference: they are one machine.
+/// deadline and duration, unless the client has middleware, and the job is not in flight meanwhile. Neither is it during
+/// the delay of a retry before that, which counts to its deadline. Ports are no difference: they are one machine.
 ///
 /// Jobs that must wait for their host do not hold up those of others, within a window: each worker holds at most
 /// 65,536 jobs that were not started, or 16 MiB of them, and then reads its source no further. Where so many jobs wait

@@ -14,10 +14,10 @@ pub struct Progress {
     pub errors: u64,
     /// Jobs that were done before the run was resumed; they are not in [`done`](Self::done).
     pub resumed: u64,
-    /// Jobs of which a request is under way. Those whose next request waits for the turn of its host are not among them.
+    /// Jobs of which a request is under way. Those whose next request waits are not among them.
     pub in_flight: u64,
-    /// Jobs whose next request, of a redirect or a retry, waits for the turn of its host. At most about 2,048, and no more
-    /// than hold 16 MiB: then no more jobs are started.
+    /// Jobs whose next request, of a redirect or a retry, waits for the turn of its host, or for the delay of the retry
+    /// before that. At most about 2,048, and no more than hold 16 MiB: then no more jobs are started.
     pub waiting: u64,
     /// How many may be in flight now: the concurrency.
     pub in_flight_max: u64,

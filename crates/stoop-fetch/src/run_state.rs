@@ -66,7 +66,7 @@ pub(crate) struct WorkerGauge {
     pub(crate) done: AtomicU64,
     pub(crate) errors: AtomicU64,
     pub(crate) in_flight: AtomicIsize,
-    /// Jobs whose next request waits for the turn of its host.
+    /// Jobs whose next request waits for the turn of its host, or for the delay before that.
     pub(crate) waiting: AtomicUsize,
     pub(crate) tuning: TuningGauge,
 }

@@ -44,17 +44,25 @@ pub(crate) struct UrlSlot {
     /// The line has no answer yet.
     is_pending: bool,
     pub(crate) has_permit: bool,
-    /// A request of the job waits for the turn of its host: its clock stands still.
+    /// The job is not in flight: a request of it waits for the turn of its host, or for the delay of a retry.
     wait: Option<SlotWait>,
     task: Option<JoinHandle<()>>,
 }
 
-/// A wait for a turn.
+/// A wait for a turn, or for a delay before that.
 #[derive(Clone, Copy, Debug)]
 struct SlotWait {
-    since: Instant,
+    /// Since when the clock of the job stands still; none while it goes on.
+    since: Option<Instant>,
     /// What the job holds.
     bytes: usize,
+}
+
+impl UrlSlot {
+    /// When the clock of the job stopped, if it stands still.
+    fn clock_until(&self) -> Option<Instant> {
+        self.wait.and_then(|wait| wait.since)
+    }
 }
 
 /// A job that has its outcome, and gets its record now.
@@ -202,16 +210,18 @@ impl SlotTable {
         slot.sent = slot.start;
     }
 
-    /// Stops the clock of a slot's job, whose next request waits for a turn from `now` on, unless it stands still already.
-    /// Returns whether the slot had a permit, which it loses, and whether its job was in flight.
+    /// A slot's job is not in flight, until it goes on: its next request waits for a turn since then, and its clock stands
+    /// still, or waits for a delay before that, and its clock goes on. Returns whether the slot had a permit, which it loses,
+    /// and whether its job was in flight.
     #[must_use]
-    pub(crate) fn wait(&mut self, index: usize, now: Instant) -> (bool, bool) {
+    pub(crate) fn leave_flight(&mut self, index: usize, since: Option<Instant>) -> (bool, bool) {
         let slot = &mut self.all[index];
-        if slot.wait.is_some() {
+        if let Some(wait) = &mut slot.wait {
+            wait.since = wait.since.or(since);
             return (false, false);
         }
         let (bytes, was_in_flight) = (slot.job.held_bytes(), slot.is_pending);
-        slot.wait = Some(SlotWait { since: now, bytes });
+        slot.wait = Some(SlotWait { since, bytes });
         self.waiting += 1;
         self.waiting_bytes += bytes;
         (self.take_permit(index), was_in_flight)
@@ -222,7 +232,7 @@ impl SlotTable {
     #[must_use]
     pub(crate) fn go_on(&mut self, index: usize, has_permit: bool) -> bool {
         let now = Instant::now();
-        let since = self.end_wait(index).map_or(now, |wait| wait.since);
+        let since = self.end_wait(index).and_then(|wait| wait.since).unwrap_or(now);
         self.set_permit(index, has_permit);
         let slot = &mut self.all[index];
         slot.start += now.saturating_duration_since(since);
@@ -245,8 +255,8 @@ impl SlotTable {
         std::mem::take(&mut slot.is_pending).then(|| Answered {
             job: std::mem::take(&mut slot.job),
             start_ms: slot.start_ms,
-            duration: match slot.wait {
-                Some(wait) => wait.since.saturating_duration_since(slot.start),
+            duration: match slot.clock_until() {
+                Some(then) => then.saturating_duration_since(slot.start),
                 None => slot.start.elapsed(),
             },
             was_in_flight: slot.wait.is_none(),
@@ -266,7 +276,9 @@ impl SlotTable {
     /// Whether a slot's line has been without an answer for longer than `limit` at `now`.
     pub(crate) fn is_overdue(&self, index: usize, limit: Duration, now: Instant) -> bool {
         let slot = &self.all[index];
-        slot.is_pending && slot.wait.is_none() && now.saturating_duration_since(slot.start) > limit
+        slot.is_pending
+            && slot.clock_until().is_none()
+            && now.saturating_duration_since(slot.start) > limit
     }
 
     /// Aborts the task of a slot, which then closes the slot.
@@ -338,8 +350,10 @@ mod tests {
         begin(&mut slots, index, b"line", Extent::Whole);
         let (start, limit) = (slots.slot(index).start, Duration::from_secs(60));
         let later = start + Duration::from_secs(1);
-        assert_eq!(slots.wait(index, later), (true, true), "it had a permit, and was in flight");
-        assert_eq!(slots.wait(index, later + limit), (false, false), "it waits already");
+        let left = slots.leave_flight(index, Some(later));
+        assert_eq!(left, (true, true), "it had a permit, and was in flight");
+        let left = slots.leave_flight(index, Some(later + limit));
+        assert_eq!(left, (false, false), "it waits already");
         assert_eq!((slots.permits(), slots.waiting(), slots.open_count()), (0, 1, 1));
         assert!(!slots.is_overdue(index, limit, start + 2 * limit));
         let answered = slots.answer(index).expect("pending");
@@ -359,12 +373,36 @@ mod tests {
         begin(&mut slots, index, b"line", Extent::Whole);
         let start = slots.slot(index).start;
         // It waited for a minute, by now.
-        assert_eq!(slots.wait(index, start - limit), (true, true));
+        assert_eq!(slots.leave_flight(index, Some(start - limit)), (true, true));
         assert!(slots.go_on(index, true), "it is in flight");
         assert!(slots.slot(index).start >= start + limit && slots.slot(index).sent >= start);
         assert_eq!((slots.permits(), slots.waiting(), slots.waiting_bytes), (1, 0, 0));
         assert!(slots.answer(index).expect("pending").was_in_flight);
         slots.give_permit_away(index);
         assert!(!slots.close(index), "it has no permit any more");
+    }
+
+    #[test]
+    fn the_clock_of_a_job_goes_on_during_the_delay_of_a_retry() {
+        let mut slots = SlotTable::new(1);
+        let index = slots.open();
+        begin(&mut slots, index, b"line", Extent::Whole);
+        let (start, limit) = (slots.slot(index).start, Duration::from_secs(60));
+        assert_eq!(slots.leave_flight(index, None), (true, true));
+        assert_eq!((slots.permits(), slots.waiting()), (0, 1));
+        assert!(slots.is_overdue(index, limit, start + 2 * limit));
+        // Then it waits for its turn.
+        let later = start + Duration::from_secs(1);
+        assert_eq!(slots.leave_flight(index, Some(later)), (false, false));
+        assert!(!slots.is_overdue(index, limit, start + 2 * limit));
+        let answered = slots.answer(index).expect("pending");
+        assert_eq!((answered.duration, answered.was_in_flight), (Duration::from_secs(1), false));
+
+        begin(&mut slots, index, b"line", Extent::Whole);
+        assert!(slots.go_on(index, true));
+        assert_eq!(slots.leave_flight(index, None), (true, true));
+        let start = slots.slot(index).start;
+        assert!(slots.go_on(index, true), "at once");
+        assert_eq!((slots.slot(index).start, slots.waiting()), (start, 0));
     }
 }

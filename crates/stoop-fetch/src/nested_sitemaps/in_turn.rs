@@ -37,6 +37,10 @@ impl Asker for NestedSitemap<'_> {
         self.robots
     }
 
+    fn begin_rest(&self) {
+        self.give_permit_back();
+    }
+
     fn begin_wait(&self, _now: Instant) {
         self.give_permit_back();
     }

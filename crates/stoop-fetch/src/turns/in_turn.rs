@@ -27,6 +27,10 @@ pub(crate) trait Asker {
     /// What robots.txt files say, if they count.
     fn robots(&self) -> Option<&RobotsGate>;
 
+    /// Nothing is sent until the delay of a retry is over, which then waits for its turn: its permit is given back, and its
+    /// clock goes on.
+    fn begin_rest(&self);
+
     /// A request waits from now on: its permit is given back, and its clock stands still.
     fn begin_wait(&self, now: Instant);
 
@@ -78,11 +82,17 @@ impl<A: Asker> InTurn<A> {
                     Poll::Ready(Ok(())) => {}
                 }
                 let polled = self.following.said.during(|| fetching.as_mut().poll(cx));
-                if let Some(feedback) = self.following.said.feedback.take() {
+                let feedback = self.following.said.feedback.take();
+                if let Some(feedback) = feedback {
                     self.tell(feedback);
                 }
                 match self.following.said.wanted.take() {
                     Some(url) if polled.is_pending() => self.want(&url),
+                    // What follows at once is wanted at once.
+                    None if polled.is_pending() && feedback.is_some() => {
+                        self.asker.begin_rest();
+                        return polled;
+                    }
                     _ => return polled,
                 }
             }

@@ -25,14 +25,20 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         self.worker.robots.as_ref()
     }
 
+    fn begin_rest(&self) {
+        if self.leave_flight(None) {
+            self.worker.run.give_back_permit(Some(self.worker.index));
+        }
+    }
+
     fn begin_wait(&self, now: Instant) {
-        if self.stop_clock(now) {
+        if self.leave_flight(Some(now)) {
             self.worker.run.give_back_permit(Some(self.worker.index));
         }
     }
 
     fn wait_for(&self, worker: usize, turn: Turn, since: Instant) {
-        let has_permit = self.stop_clock(since);
+        let has_permit = self.leave_flight(Some(since));
         if worker == self.worker.index {
             // A host of this worker's: the permit stays here if a turn of that host has come, which is this one as a rule.
             let is_given = self.worker.schedule.borrow_mut().want(turn, has_permit);
@@ -84,10 +90,11 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
 }
 
 impl<F: RecordFormat> SlotJob<'_, F> {
-    /// Stops the clock of the job, which is not in flight while it waits, unless it does already. Returns whether it had a
-    /// permit, which the caller has now.
-    fn stop_clock(&self, now: Instant) -> bool {
-        let (had_permit, was_in_flight) = self.worker.slots.borrow_mut().wait(self.index, now);
+    /// The job is not in flight from now on, and its clock stands still from that time on, if there is one. Returns whether
+    /// it had a permit, which the caller has now.
+    fn leave_flight(&self, clock_until: Option<Instant>) -> bool {
+        let left = self.worker.slots.borrow_mut().leave_flight(self.index, clock_until);
+        let (had_permit, was_in_flight) = left;
         if was_in_flight {
             self.worker.add_in_flight(-1);
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stoop::{Request, Response, StatusCode};
+use stoop::{Request, Response, Retries, StatusCode};
 use stoop_fetch::format::JsonLines;
 use stoop_fetch::source::{Job, JobSource, Lines, Take};
 use stoop_fetch::{Fetch, FetchError, Finished, Politeness};
@@ -141,4 +141,31 @@ fn a_host_is_left_alone_for_its_retry_after_also_where_the_content_fails() {
     let times: Vec<_> = seen.try_iter().collect();
     assert_eq!(times.len(), 2);
     assert!(times[1] - times[0] >= pause, "{:?}", times[1] - times[0]);
+}
+
+#[test]
+fn the_delay_of_a_retry_holds_up_no_other_host() {
+    let (paths, seen) = mpsc::channel();
+    let site = move |request: Request| {
+        let _ = paths.send(request.path().to_owned());
+        let response = Response::from_text("here");
+        match request.path() == "/busy" {
+            true => response
+                .with_status(StatusCode::SERVICE_UNAVAILABLE)
+                .with_field("retry-after", "3")
+                .expect("a field"),
+            false => response,
+        }
+    };
+    let fetch = Fetch::new()
+        .concurrency(1)
+        .timeout(Duration::from_secs(60))
+        .client(move |client| client.retries(Retries::up_to(1)).handler(site.clone()));
+    let lines = Lines::new(&b"http://c/busy\nhttp://a/1\nhttp://b/2\n"[..]);
+    let finished = run(fetch, lines, Written::default());
+    let expected = ["/busy", "/1", "/2", "/busy"];
+    assert_eq!(seen.try_iter().collect::<Vec<_>>(), expected);
+    let figures = finished.figures();
+    assert_eq!((figures.ok, figures.server_errors), (2, 1));
+    assert!(figures.max >= 3_000, "its clock goes on: {} ms", figures.max);
 }
