@@ -42,10 +42,10 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         if worker == self.worker.index {
             // A host of this worker's: the permit stays here if a turn of that host has come, which is this one as a rule.
             let is_given = self.worker.schedule.borrow_mut().want(turn, has_permit);
+            self.worker.wake_for_turns();
             if is_given {
                 return;
             }
-            self.worker.wake_for_turns();
         } else {
             self.worker.run.post(worker, Mail::Want(turn));
         }
