@@ -2,6 +2,7 @@
 
 mod answers;
 mod balancer;
+mod browser;
 #[cfg(feature = "tls")]
 mod certificates;
 mod clients;
