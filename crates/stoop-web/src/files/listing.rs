@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -44,10 +45,20 @@ pub(super) enum Form {
 }
 
 /// The list of a directory in one form, for one path.
+#[derive(PartialEq, Eq)]
 pub(super) struct Rendered {
     form: Form,
     path: String,
-    content: Bytes,
+    content: Vec<u8>,
+}
+
+/// A list that is being sent.
+struct SentList(Arc<Rendered>);
+
+impl AsRef<[u8]> for SentList {
+    fn as_ref(&self) -> &[u8] {
+        &self.0.content
+    }
 }
 
 impl Form {
@@ -84,7 +95,7 @@ impl Rendered {
             Form::Page => page(&path, &listing, is_root).into_bytes(),
             Form::Json => json(&listing),
         };
-        Self { form, path, content: content.into() }
+        Self { form, path, content }
     }
 
     /// Whether it is of this path: a page shows it.
@@ -97,9 +108,9 @@ impl Rendered {
         self.content.len() + self.path.len()
     }
 
-    /// 200 with it.
-    pub(super) fn respond(&self) -> Response {
-        let content = self.content.clone();
+    /// 200 with it, which is in use until the response is sent.
+    pub(super) fn respond(self: &Arc<Self>) -> Response {
+        let content = Bytes::from_owner(SentList(self.clone()));
         let mut response = match self.form {
             Form::Page => Response::from_text(content),
             Form::Json => Response::from_json(content),

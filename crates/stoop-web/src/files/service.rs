@@ -1,5 +1,6 @@
 //! Answers a request for a file: at once if what is at its path is remembered, else after a lookup.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -20,6 +21,7 @@ use super::respond::{page, respond};
 use crate::accept::names_html;
 use crate::coding::Choice;
 use crate::respond::text::text;
+use crate::router::normal::{NormalPath, may_differ};
 
 /// The methods that there are (RFC 9110 §10.2.1).
 const ALLOW: &str = "GET, HEAD, OPTIONS";
@@ -68,8 +70,10 @@ impl Service {
             Found::Redirect => Some(redirect(request)),
             Found::Listing => {
                 let cache = self.cache.as_ref()?;
-                match cache.find(&Form::of(request).key(rest))? {
-                    Found::Rendered(list) if list.is_of(request.path()) => Some(list.respond()),
+                match cache.find(&Form::of(request).key(&one_spelling(rest)))? {
+                    Found::Rendered(list) if list.is_of(&one_spelling(request.path())) => {
+                        Some(list.respond())
+                    }
                     _ => None,
                 }
             }
@@ -126,18 +130,19 @@ impl Service {
         else {
             return self.missing(request, rest).await;
         };
-        let (form, path) = (Form::of(request), request.path().to_owned());
+        let (form, path) = (Form::of(request), one_spelling(request.path()).into_owned());
         let (is_root, shows_hidden) = (rest.is_empty(), self.files.serves_hidden);
+        let key = form.key(&path);
         let render = move || {
             let listing = directory.list_blocking(max)?;
             Ok(Rendered::new(form, path, listing, is_root, shows_hidden))
         };
-        let Some(rendered) = self.lists.get(form.key(request.path()), render).await else {
+        let Some(rendered) = self.lists.get(key, render).await else {
             let why = "the directory cannot be read";
             return Err(OpenError::Io(io::Error::other(why)));
         };
         if let Some(cache) = &self.cache {
-            cache.insert(&form.key(rest), &Found::Rendered(rendered.clone()));
+            cache.insert(&form.key(&one_spelling(rest)), &Found::Rendered(rendered.clone()));
         }
         Ok(rendered.respond())
     }
@@ -167,6 +172,15 @@ impl Service {
 /// What is behind the slash with which the service's part of a path begins; `None` if there is none.
 fn rest(request: &Request, mount: usize) -> Option<&str> {
     request.path().get(mount..)?.strip_prefix('/')
+}
+
+/// A path in the form that all its spellings have: otherwise a client could have a list made, and held in memory, for
+/// each of them.
+fn one_spelling(path: &str) -> Cow<'_, str> {
+    match may_differ(path) {
+        true => NormalPath::new(path).as_str().to_owned().into(),
+        false => path.into(),
+    }
 }
 
 /// Whether a path may be that of a page of an application: its last name has no extension.

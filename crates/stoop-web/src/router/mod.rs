@@ -8,7 +8,7 @@ mod fallback;
 mod fixed;
 mod hosts;
 mod methods;
-mod normal;
+pub(crate) mod normal;
 mod pattern;
 mod slash;
 mod tree;

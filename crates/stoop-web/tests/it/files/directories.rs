@@ -170,3 +170,18 @@ async fn a_listing_is_bounded_and_says_so() {
     let (_, json) = get(&client, "/dir/", &[("accept", "application/json")]).await;
     assert!(json.ends_with("],\"is_cut\":true}\n"));
 }
+
+/// Otherwise a client could have a list made, and held, for each spelling of its path.
+#[tokio::test]
+async fn all_spellings_of_a_path_have_the_same_list() {
+    let tree = Tree::new(&[("a b%/x", b"")]);
+    for client in clients(&tree.files().listing(100)) {
+        let pages = ["/a%20b%25/", "/%61%20b%25/", "/%61%20%62%25/", "/a%20%62%25/"];
+        let mut all = Vec::new();
+        for path in pages.iter().chain(&pages) {
+            all.push(get(&client, path, &HTML).await);
+        }
+        assert!(all[0].0 == 200 && all[0].1.contains("<h1>/a b%/</h1>"), "{:?}", all[0]);
+        assert!(all.iter().all(|page| *page == all[0]), "{all:?}");
+    }
+}
