@@ -22,10 +22,15 @@ const LIFETIME: Duration = Duration::from_secs(2 * 3600);
 /// 160 MB.
 const BYTES_MAX: usize = 16 * 1024;
 
+/// Ids of one request that the store is asked for. A browser that has cookies of that name for several paths or domains sends
+/// all of them, in an order that does not tell which one is this service's (RFC 6265 §5.4).
+const IDS_MAX: usize = 4;
+
 /// Gives requests a [`Session`], found by a cookie.
 ///
 /// The cookie is `Secure`, `HttpOnly` and `SameSite=Lax`, lives as long as the browser does, and has an id alone. An id that
-/// the store does not know is none: the session begins with a new one.
+/// the store does not know is none: the session begins with a new one. Where several cookies have that name, of the first four the
+/// one counts whose id the store knows.
 ///
 /// A response whose handler has used the session is this visitor's: it varies by `Cookie`, and is `private`, so that no
 /// shared cache gives its content or its cookie to others (RFC 9111 §7.3). To a Cache-Control of the handler's own `private`
@@ -161,14 +166,15 @@ impl Settings {
         }
     }
 
-    /// The session of an id that a client sent.
-    async fn load(&self, id: SessionId) -> Result<Session, BoxError> {
-        let found = self.store.load(&id).await?;
-        Ok(match found {
-            Some(record) => Session::new(Some(id), record, self.bytes_max),
-            // An id that is not known is not taken over: its sender may have thought it out for others.
-            None => Session::new(None, SessionRecord::new(), self.bytes_max),
-        })
+    /// The session of the first of these ids, which a client sent, that the store knows.
+    async fn load(&self, ids: Vec<SessionId>) -> Result<Session, BoxError> {
+        for id in ids {
+            if let Some(record) = self.store.load(&id).await? {
+                return Ok(Session::new(Some(id), record, self.bytes_max));
+            }
+        }
+        // An id that is not known is not taken over: its sender may have thought it out for others.
+        Ok(Session::new(None, SessionRecord::new(), self.bytes_max))
     }
 }
 
@@ -200,19 +206,21 @@ impl<M: Mode> Middleware<M> for Sessions {
     fn handle(&self, mut request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let settings = self.0.clone();
         let sent = received(request.fields());
-        let mut ids = sent.iter().filter(|(name, _)| *name == settings.name);
-        let Some(id) = ids.find_map(|(_, value)| SessionId::parse(value)) else {
+        let named = sent.iter().filter(|(name, _)| *name == settings.name);
+        let ids = named.filter_map(|(_, value)| SessionId::parse(value));
+        let ids: Vec<SessionId> = ids.take(IDS_MAX).collect();
+        if ids.is_empty() {
             let session = Session::new(None, SessionRecord::new(), settings.bytes_max);
             request.extensions_mut().insert(session.clone());
             let finish = async move |response| {
                 settings.keep(&session, response).await.unwrap_or_else(failed)
             };
             return Answer::Later(M::then(M::later(next.answer(request)), finish));
-        };
+        }
         let slot = Arc::new(std::sync::OnceLock::new());
         let (loaded, before) = (slot.clone(), settings.clone());
         let first = Box::pin(async move {
-            let session = before.load(id).await.map_err(failed)?;
+            let session = before.load(ids).await.map_err(failed)?;
             request.extensions_mut().insert(session.clone());
             let _ = loaded.set(session);
             Ok(request)

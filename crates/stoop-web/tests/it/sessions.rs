@@ -72,6 +72,24 @@ async fn an_id_that_is_not_known_is_never_taken_over() {
     assert_eq!(send(&client, "GET", "/", &forged).await.text().await.unwrap(), "");
 }
 
+/// A cookie that was set for another path, or by another host below the same domain, comes beside the session's own, and may come
+/// before it.
+#[tokio::test]
+async fn a_session_is_found_beside_ids_that_are_not_known() {
+    let client = service(Sessions::new(MemoryStore::new(10)));
+    let user = cookie(&send(&client, "POST", "/in", "").await);
+    let unknown =
+        |count: usize| (0..count).map(|n| format!("session={n:040x}; ")).collect::<String>();
+    for (sent, found) in [
+        (format!("{}{user}", unknown(1)), "ada"),
+        (format!("session=x; {}{user}", unknown(3)), "ada"),
+        (format!("{user}; {}", unknown(3)), "ada"),
+        (format!("{}{user}", unknown(4)), ""),
+    ] {
+        assert_eq!(send(&client, "GET", "/", &sent).await.text().await.unwrap(), found, "{sent}");
+    }
+}
+
 /// An id that another has given the visitor is not that of the session which begins in place of theirs.
 #[tokio::test]
 async fn what_begins_after_an_end_has_another_id() {
