@@ -1,5 +1,6 @@
 //! A line as it is read: an object whose names of the URL and the identifier are the caller's to choose.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Formatter};
 
 use serde::Deserialize;
@@ -50,19 +51,23 @@ impl Serialize for JsonKept {
     }
 }
 
-/// An identifier.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum JsonId {
-    Text(String),
-    Number(serde_json::Number),
-}
+/// An identifier: a text, or a number as it is written, whose digits may be more than those of any type of numbers.
+pub(super) struct JsonId(String);
 
 impl JsonId {
     pub(super) fn into_text(self) -> String {
-        match self {
-            Self::Text(text) => text,
-            Self::Number(number) => number.to_string(),
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Box::<RawValue>::deserialize(deserializer)?;
+        let text = value.get();
+        match text.as_bytes().first() {
+            Some(b'"') => serde_json::from_str(text).map(Self).map_err(D::Error::custom),
+            Some(b'-' | b'0'..=b'9') => Ok(Self(text.to_owned())),
+            _ => Err(D::Error::custom("an identifier is a text or a number")),
         }
     }
 }
@@ -81,11 +86,10 @@ impl Names {
 
     /// The URL and the identifier of a line that is no job, so that it is found again.
     pub(super) fn identity(&self, line: &[u8]) -> (String, Option<String>) {
-        let mut object: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(line).unwrap_or_default();
-        let url = object.remove(&self.url);
-        let url = url.as_ref().and_then(|url| url.as_str()).unwrap_or_default().to_owned();
-        let id = object.remove(&self.id).and_then(|id| JsonId::deserialize(id).ok());
+        let object: BTreeMap<String, &RawValue> = serde_json::from_slice(line).unwrap_or_default();
+        let value = |name| object.get(name).map(|value| value.get()).unwrap_or_default();
+        let url = serde_json::from_str(value(&self.url)).unwrap_or_default();
+        let id = serde_json::from_str::<JsonId>(value(&self.id)).ok();
         (url, id.map(JsonId::into_text))
     }
 }

@@ -102,6 +102,19 @@ fn a_number_is_an_identifier_as_it_is_written() {
     let jobs = read(b"{\"url\":\"u\",\"id\":17}\n{\"url\":\"u\",\"id\":-2.5}\n", Extent::Whole);
     let ids: Vec<_> = jobs.iter().map(|job| job.id.as_deref().unwrap_or("-")).collect();
     assert_eq!(ids, ["17", "-2.5"]);
+    // More digits than any type of numbers has, and such as are written in another way than usual.
+    for id in ["123456789012345678901234567890", "0.10", "1E400", "-18446744073709551616"] {
+        let jobs = read(format!("{{\"url\":\"u\",\"id\":{id}}}").as_bytes(), Extent::Whole);
+        assert_eq!((jobs[0].id.as_deref(), &jobs[0].fault), (Some(id), &None));
+        // Also of a line that is no job.
+        let line = format!("{{\"url\":\"u\",\"id\":{id},\"x\":1}}");
+        let jobs = read(line.as_bytes(), Extent::Whole);
+        assert_eq!((jobs[0].id.as_deref(), jobs[0].fault.is_some()), (Some(id), true));
+    }
+    for id in ["true", "[1]", "{}"] {
+        let jobs = read(format!("{{\"url\":\"u\",\"id\":{id}}}").as_bytes(), Extent::Whole);
+        assert!(jobs[0].id.is_none() && jobs[0].fault.is_some(), "{id}");
+    }
 }
 
 #[test]
