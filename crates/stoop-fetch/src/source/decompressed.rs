@@ -51,7 +51,7 @@ impl<R: Read> Read for Decompressed<R> {
         }
         match &mut self.0 {
             State::Plain(input) => input.read(into),
-            State::Gzip(input) => input.read(into),
+            State::Gzip(input) => input.read(into).map_err(damaged),
             State::Zstd(input) => input.read(into),
             State::Unread(_) | State::Failed => Ok(0),
         }
@@ -78,6 +78,16 @@ impl<R: Read> State<R> {
             (_, true) => Self::Zstd(Box::new(zstd::Decoder::with_buffer(BufReader::new(seen))?)),
             _ => Self::Plain(seen),
         })
+    }
+}
+
+/// An error of the decoder as what it is: to it, a header that is none is a fault of its caller.
+fn damaged(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidInput if error.raw_os_error().is_none() => {
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        }
+        _ => error,
     }
 }
 
@@ -152,7 +162,14 @@ mod tests {
             assert!(reader.read_to_end(&mut all).is_err());
             assert!(all.starts_with(b"http://a/\n"));
         }
-        assert!(read(b"\x1f\x8b not gzip").is_err());
+    }
+
+    #[test]
+    fn what_is_no_gzip_is_damaged_also_behind_a_whole_member() {
+        for bytes in [b"\x1f\x8b not gzip".to_vec(), [gzip(b"http://a/\n"), vec![0; 20]].concat()] {
+            let error = read(&bytes).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+        }
     }
 
     #[test]
