@@ -133,11 +133,18 @@ impl<F: ShardFormat> ShardWriter<F> {
         remove(&index_partial)
     }
 
+    /// Whether the manifest has the line of a file. What is no whole line at its end, where it could not be written, is
+    /// taken away.
     fn is_in_manifest(&self, name: &str) -> io::Result<bool> {
         match fs::read_to_string(self.manifest()) {
             Ok(text) => {
+                let whole = text.rfind('\n').map_or(0, |at| at + 1);
+                if whole < text.len() {
+                    let manifest = OpenOptions::new().write(true).open(self.manifest())?;
+                    manifest.set_len(whole as u64)?;
+                }
                 let begin = format!("{{\"file\":{},", serde_json::to_string(name)?);
-                Ok(text.lines().any(|line| line.starts_with(&begin)))
+                Ok(text[..whole].lines().any(|line| line.starts_with(&begin)))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),

@@ -132,6 +132,23 @@ fn a_file_gets_its_name_once_the_journal_says_that_it_is_complete_by_whichever_w
 }
 
 #[test]
+fn a_line_of_the_manifest_that_was_written_in_part_is_written_anew() {
+    let folder = Folder::new("torn");
+    let mut first = folder.open(JsonLines::new(), None);
+    first.write(0..30);
+    let checkpoint = first.checkpoint();
+    first.writer.committed().expect("writable");
+    drop(first);
+    let path = folder.0.join("part.manifest.jsonl");
+    let whole = fs::read(&path).expect("written");
+    for cut in [1, 5, 20] {
+        fs::write(&path, &whole[..whole.len() - cut]).expect("writable");
+        folder.open(JsonLines::new(), Some(&checkpoint.state));
+        assert_eq!(fs::read(&path).expect("written"), whole, "{cut}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
     let folder = Folder::new("whole");
     let mut first = folder.open(Whole::default(), None);
