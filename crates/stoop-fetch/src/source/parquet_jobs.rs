@@ -8,6 +8,7 @@ use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::Utf8Error;
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
@@ -42,7 +43,7 @@ const ROWS_AT_ONCE: usize = 256;
 /// columns that there are. One that is no Parquet, or damaged, is one of the kind
 /// [`InvalidData`](ErrorKind::InvalidData), which says in which row group and after which row; what was read before
 /// are jobs. A row without a URL, or with one or what is kept that is not UTF-8, gets a record of the kind
-/// `invalid_job`, which says which row that was.
+/// `invalid_job`, which says which row that was, and has its identifier and metadata.
 #[cfg_attr(docsrs, doc(cfg(feature = "parquet")))]
 pub struct ParquetJobs {
     /// The file before it is read.
@@ -143,12 +144,12 @@ impl Table {
         for _ in 0..rows {
             self.rows_done += 1;
             let flow = match group.job(&self.columns) {
-                Ok((url, options)) if options.is_empty() => take(Job::new(&url)),
-                Ok((url, options)) => take(Job::new(&url).with_options(options)),
-                Err(why) => {
+                (Ok(url), options) if options.is_empty() => take(Job::new(&url)),
+                (Ok(url), options) => take(Job::new(&url).with_options(options)),
+                (Err(why), options) => {
                     let (row, number) = (group.row(), group.number);
                     let text = format!("row {row} of row group {number} of the input: {why}");
-                    take(Job::new(b"").with_options(JobOptions::new().invalid(text)))
+                    take(Job::new(b"").with_options(options.invalid(text)))
                 }
             };
             if flow.is_break() {
@@ -215,37 +216,48 @@ impl Group {
         Ok(rows)
     }
 
-    /// The URL of the next row and what comes with it, or why it is no job.
-    fn job(&mut self, columns: &Columns) -> Result<(Vec<u8>, JobOptions), String> {
+    /// The URL of the next row, or why it is no job, and what is known of it besides.
+    fn job(&mut self, columns: &Columns) -> (Result<Vec<u8>, String>, JobOptions) {
         self.rows_left -= 1;
-        let missing = || "a value is missing".to_owned();
         let url = self.url.next();
         let id = self.id.as_mut().map(Cells::next);
         // All of them, so that they stay in the same row.
-        let kept: Vec<_> = self.kept.iter_mut().map(Cells::next).collect();
-        let url = match url.ok_or_else(missing)? {
-            Cell::Bytes(url) => url,
-            _ => return Err("there is no URL".to_owned()),
-        };
-        let is_text = std::str::from_utf8(url.data()).is_ok();
-        let not_text = |what: &str| format!("{what} is not UTF-8");
-        if !is_text {
-            return Err(not_text("the URL"));
-        }
-        let mut options = JobOptions::new();
-        if let Some(id) = id
-            && let Some(id) = id.ok_or_else(missing)?.into_id().map_err(|_| not_text("the id"))?
-        {
-            options = options.id(id);
-        }
-        if !kept.is_empty() {
+        let kept: Option<Vec<_>> = self.kept.iter_mut().map(Cells::next).collect();
+        let (mut options, mut fault) = (JobOptions::new(), None);
+        if !self.kept.is_empty() {
             let names = columns.kept.iter().map(|(_, name)| name.as_str());
-            let kept = kept.into_iter().collect::<Option<Vec<_>>>().ok_or_else(missing)?;
-            let kept = Kept(names.zip(kept).collect());
-            options = options.metadata(&kept).map_err(|error| format!("a column: {error}"))?;
+            let kept = kept.ok_or_else(missing).and_then(|kept| {
+                let options = JobOptions::new().metadata(&Kept(names.zip(kept).collect()));
+                options.map_err(|error| format!("a column: {error}"))
+            });
+            match kept {
+                Ok(with) => options = with,
+                Err(why) => fault = Some(why),
+            }
         }
-        Ok((url.data().trim_ascii().to_vec(), options))
+        let id = id.map(|id| id.ok_or_else(missing)?.into_id().map_err(not_text("the id")));
+        match id.transpose() {
+            Ok(Some(Some(id))) => options = options.id(id),
+            Ok(_) => {}
+            Err(why) => fault = fault.or(Some(why)),
+        }
+        let url = url.ok_or_else(missing).and_then(|url| match url {
+            Cell::Bytes(url) => match std::str::from_utf8(url.data()) {
+                Ok(text) => Ok(text.trim_ascii().as_bytes().to_vec()),
+                Err(error) => Err(not_text("the URL")(error)),
+            },
+            _ => Err("there is no URL".to_owned()),
+        });
+        (fault.map_or(url, Err), options)
     }
+}
+
+fn missing() -> String {
+    "a value is missing".to_owned()
+}
+
+fn not_text(what: &str) -> impl Fn(Utf8Error) -> String {
+    move |_| format!("{what} is not UTF-8")
 }
 
 /// Columns and their cells, in their order.

@@ -108,6 +108,9 @@ fn a_row_is_a_job_with_the_columns_that_are_asked_for() {
         Some(true),
         "a null"
     );
+    let (jobs, _) = read(table.jobs().url_column(8).keep_columns(true));
+    assert_eq!(jobs[256].1.as_deref(), Some("256"), "it is found again");
+    assert!(jobs[256].2.as_deref().is_some_and(|meta| meta.contains("http://a/256")));
 }
 
 #[test]
