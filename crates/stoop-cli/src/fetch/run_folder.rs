@@ -25,7 +25,14 @@ pub(super) fn open(plan: &FetchPlan) -> Result<Option<RunFolder>, CommandFailure
         )),
         error => CommandFailure::Usage(error.to_string()),
     })?;
-    let (done, failed) = (folder.done(), folder.failed());
+    let (done, failed, lost) = (folder.done(), folder.failed(), folder.lost_bytes());
+    if lost > 0 && !plan.is_quiet {
+        stderr::message(format!(
+            "the journal in {} is damaged, and its last {lost} bytes cannot be read: what they said is done is fetched \
+             again, and may have two lines",
+            path.display()
+        ));
+    }
     let again = match &plan.run.retry_failed {
         Some(codes) if done > 0 => {
             Some(folder.retry_failed(|code| codes.iter().any(|it| it.matches(code))))

@@ -498,3 +498,21 @@ fn what_failed_is_fetched_again_when_that_is_asked_for() {
     assert_eq!(codes()["no URL"].len(), 2);
     assert_eq!(server.asked().len(), 55);
 }
+
+#[test]
+fn a_journal_that_is_damaged_is_told() {
+    let server = LoggingServer::start();
+    let runs = Runs::new("damaged", &server.urls(30), "-f jsonl -o out.jsonl");
+    runs.finish("");
+    let path = runs.path("run").join("stoop.journal");
+    let mut journal = fs::read(&path).expect("written");
+    let last = journal.len() - 1;
+    journal[last] ^= 1;
+    fs::write(&path, &journal).expect("writable");
+    let ran = runs.finish("");
+    assert!(ran.stderr.contains("the journal in run is damaged"), "{}", ran.stderr);
+    let ran = runs.finish("");
+    assert!(!ran.stderr.contains("damaged"), "{}", ran.stderr);
+    let text = fs::read_to_string(runs.path("out.jsonl")).expect("written");
+    assert_eq!(text.lines().count(), 30);
+}

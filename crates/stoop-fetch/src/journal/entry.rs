@@ -74,6 +74,11 @@ pub(super) fn read_payload(journal: &mut impl Read, payload: &mut Vec<u8>) -> io
     Ok(payload.len() == length && checksum(payload) == check)
 }
 
+/// How many bytes an entry with this payload has.
+pub(super) fn entry_bytes(payload: &[u8]) -> u64 {
+    8 + payload.len() as u64
+}
+
 /// The entry that a payload is; none if it is one of another version.
 pub(super) fn parse(payload: &[u8]) -> Option<Entry<'_>> {
     match payload.split_first()? {

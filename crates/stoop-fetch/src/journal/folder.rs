@@ -35,6 +35,7 @@ pub struct RunFolder {
     /// Locked as long as it is open.
     lock: File,
     state: JournalState,
+    lost_bytes: u64,
 }
 
 /// What a run has of its folder.
@@ -73,20 +74,23 @@ impl RunFolder {
         }
         let options = options.into_iter().map(|(name, value)| (name.into(), value.into()));
         let options: BTreeMap<String, String> = options.collect();
-        let state = match File::open(path.join(JOURNAL)) {
-            Ok(journal) => match JournalState::read(journal).map_err(of)? {
-                Some(state) => state,
-                None => return Err(RunFolderError::Unknown(path)),
-            },
+        let (state, lost_bytes) = match File::open(path.join(JOURNAL)) {
+            Ok(journal) => {
+                let length = journal.metadata().map_err(of)?.len();
+                match JournalState::read_counted(journal).map_err(of)? {
+                    Some((state, bytes)) => (state, length.saturating_sub(bytes)),
+                    None => return Err(RunFolderError::Unknown(path)),
+                }
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                JournalState { options: options.clone(), ..JournalState::default() }
+                (JournalState { options: options.clone(), ..JournalState::default() }, 0)
             }
             Err(error) => return Err(of(error)),
         };
         if let Some((name, was, is)) = difference(&state.options, &options) {
             return Err(RunFolderError::Different { folder: path, name, was, is });
         }
-        Ok(Self { path, lock, state })
+        Ok(Self { path, lock, state, lost_bytes })
     }
 
     /// Where it is.
@@ -102,6 +106,13 @@ impl RunFolder {
     /// How many of those failed: they came to an error, or to a status of 400 or more.
     pub fn failed(&self) -> u64 {
         self.state.failures.len() as u64
+    }
+
+    /// How many bytes at the end of the journal cannot be read: they were damaged, or lost with the power. The jobs
+    /// that they said are done are done again, and have a second record where the first is in a file that has its
+    /// name already.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
     }
 
     /// Whether all jobs that were asked for are done.
@@ -121,7 +132,7 @@ impl RunFolder {
 
     /// Begins or resumes the run, whose records go to `writer`.
     pub(crate) fn begin<W: ResumableWriter>(self, mut writer: W) -> io::Result<Begun<W>> {
-        let Self { path, lock, state } = self;
+        let Self { path, lock, state, .. } = self;
         writer.restore(state.output.as_deref())?;
         let append =
             |name: &str| OpenOptions::new().append(true).create(true).open(path.join(name));

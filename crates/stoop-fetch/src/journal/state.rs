@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Entry, Progress, parse, read_payload};
+use super::entry::{Entry, Progress, entry_bytes, parse, read_payload};
 use super::ranges::Ranges;
 use crate::summary::ResultCode;
 
@@ -75,11 +75,12 @@ impl Failures {
 }
 
 impl JournalState {
-    /// Reads a journal up to its end, or to what is not whole. None if it is not a journal of this version.
+    /// Reads a journal up to its end, or to what is not whole, and counts the bytes that were read. None if it is not a
+    /// journal of this version.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn read(journal: impl Read) -> io::Result<Option<Self>> {
+    pub(super) fn read_counted(journal: impl Read) -> io::Result<Option<(Self, u64)>> {
         let mut journal = BufReader::with_capacity(256 << 10, journal);
         let mut payload = Vec::new();
         if !read_payload(&mut journal, &mut payload)? {
@@ -90,11 +91,18 @@ impl JournalState {
             return Ok(None);
         };
         let mut state = Self { options, ..Self::default() };
+        let mut bytes = entry_bytes(&payload);
         while read_payload(&mut journal, &mut payload)? {
             let Some(Entry::Progress(progress)) = parse(&payload) else { break };
             state.add(&progress);
+            bytes += entry_bytes(&payload);
         }
-        Ok(Some(state))
+        Ok(Some((state, bytes)))
+    }
+
+    #[cfg(test)]
+    pub(super) fn read(journal: impl Read) -> io::Result<Option<Self>> {
+        Ok(Self::read_counted(journal)?.map(|(state, _)| state))
     }
 
     fn add(&mut self, progress: &Progress<'_>) {
@@ -169,6 +177,8 @@ mod tests {
         let read = JournalState::read(&journal[..]).expect("memory").expect("a journal");
         assert_eq!(format!("{read:?}"), format!("{state:?}"));
         assert!(JournalState::read(&b"url,code"[..]).expect("memory").is_none());
+        let counted = JournalState::read_counted(&journal[..]).expect("memory").expect("a journal");
+        assert_eq!(counted.1, journal.len() as u64 - 5);
     }
 
     #[test]
