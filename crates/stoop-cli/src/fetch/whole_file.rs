@@ -1,7 +1,8 @@
 //! A file that gets its name when it is whole.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::output::{RecordOutput, check_is_not};
@@ -13,6 +14,8 @@ pub(super) struct WholeFile {
     path: PathBuf,
     partial: PathBuf,
     is_whole: bool,
+    /// The file, locked as long as it is open: another process would write to the same.
+    _lock: File,
 }
 
 impl WholeFile {
@@ -20,24 +23,29 @@ impl WholeFile {
     /// and must not be written.
     ///
     /// # Errors
-    /// It is the input.
+    /// It is the input, or those of [`at`](Self::at).
     pub(super) fn of(output: &RecordOutput, input: Option<&Path>) -> io::Result<Option<Self>> {
         let RecordOutput::File(path) = output else { return Ok(None) };
         check_is_not(path, input)?;
-        Ok(Self::at(path))
+        Self::at(path)
     }
 
     /// The file at a path, which may be there or not; none for a device or a pipe.
-    pub(super) fn at(path: &Path) -> Option<Self> {
+    ///
+    /// # Errors
+    /// Another process is writing it, or the system's.
+    pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
         // The file that a link leads to is the one to be replaced.
         let path = match fs::canonicalize(path) {
-            Ok(path) if !path.is_file() => return None,
+            Ok(path) if !path.is_file() => return Ok(None),
             Ok(path) => path,
             Err(_) => path.to_owned(),
         };
         let mut partial = path.clone().into_os_string();
         partial.push(".partial");
-        Some(Self { path, partial: partial.into(), is_whole: false })
+        let partial = PathBuf::from(partial);
+        let lock = lock(&partial)?;
+        Ok(Some(Self { path, partial, is_whole: false, _lock: lock }))
     }
 
     /// Where it is written.
@@ -52,6 +60,26 @@ impl WholeFile {
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.is_whole = true;
         fs::rename(&self.partial, &self.path)
+    }
+}
+
+/// Opens the file at a path, or makes it, and locks it.
+fn lock(path: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other("another process is writing it"));
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(_)) => return Ok(file),
+            Ok(()) => {}
+        }
+        // Meanwhile the process that had it may have given it its name, or removed it.
+        let (locked, there) = (file.metadata()?, fs::metadata(path));
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (locked.dev(), locked.ino())) {
+            return Ok(file);
+        }
     }
 }
 

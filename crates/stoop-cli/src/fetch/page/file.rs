@@ -20,7 +20,7 @@ impl PageFile {
     /// # Errors
     /// The system's.
     pub(in crate::fetch) fn begin(path: &Path) -> io::Result<Self> {
-        let whole = WholeFile::at(path);
+        let whole = WholeFile::at(path)?;
         let file = match &whole {
             Some(whole) => File::create(whole.partial())?,
             None => OpenOptions::new().write(true).open(path)?,
@@ -60,6 +60,9 @@ mod tests {
         };
         let given_up = PageFile::begin(&path).expect("writable");
         assert_eq!((names().len(), content()), (2, "before".into()));
+        let another = PageFile::begin(&path).unwrap_err();
+        assert_eq!(another.to_string(), "another process is writing it");
+        assert_eq!(names().len(), 2);
         drop(given_up);
         assert_eq!(names(), ["report.html"]);
         PageFile::begin(&path).and_then(|file| file.finish("after")).expect("writable");
