@@ -211,7 +211,7 @@ impl<F: RecordFormat> Worker<F> {
         gauge.in_flight.store(gauge.in_flight.load(Relaxed) + change, Relaxed);
     }
 
-    /// Has the progress tell how many jobs wait for turns.
+    /// Has the progress tell how many jobs wait for turns, or for a delay before that.
     fn tell_waiting(&self) {
         let waiting = self.slots.borrow().waiting();
         self.run.gauges[self.index].waiting.store(waiting, Relaxed);

@@ -83,7 +83,7 @@ impl ProgressDisplay {
         });
         let (done, errors) = (HumanCount(done), HumanCount(errors));
         let limit = bottleneck.map_or("rising", |what| word(what, self.ceiling));
-        // Redirects and retries that wait for the turn of their host.
+        // Redirects and retries that wait for the turn of their host, or for a delay before that.
         let waiting = match waiting {
             0 => String::new(),
             waiting => format!(", {} waiting", HumanCount(waiting)),

@@ -1,5 +1,7 @@
-//! Runs whose source or writer panics, and whose times are as long as can be: each comes to its end, and says why.
+//! Runs whose source, format or writer panics, and whose times are as long as can be: each comes to its end, and all but
+//! that of the format says why.
 
+use std::collections::BTreeSet;
 use std::io::{self, Cursor, Write};
 use std::ops::ControlFlow;
 use std::sync::mpsc;
@@ -8,9 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stoop::{Request, Response, Retries, StatusCode};
-use stoop_fetch::format::JsonLines;
+use stoop_fetch::format::{JsonLines, RecordFormat};
 use stoop_fetch::source::{Job, JobSource, Lines, Take};
-use stoop_fetch::{Fetch, FetchError, Finished, Politeness};
+use stoop_fetch::{Fetch, FetchError, Finished, Politeness, Record};
 
 /// How long a run may take here that would otherwise never end.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -40,11 +42,12 @@ impl Write for Written {
 fn run(
     fetch: Fetch,
     source: impl JobSource + 'static,
+    format: impl RecordFormat,
     writer: impl Write + Send + 'static,
 ) -> Finished {
     let (done, finished) = mpsc::channel();
     thread::spawn(move || {
-        let run = fetch.start(source, JsonLines::new(), writer).expect("it starts");
+        let run = fetch.start(source, format, writer).expect("it starts");
         done.send(run.wait()).expect("the test waits");
     });
     finished.recv_timeout(LIMIT).expect("the run comes to its end")
@@ -63,7 +66,7 @@ fn a_writer_that_panics_is_an_error_however_many_records_follow() {
     }
     // Some megabytes of records, of which no job waits for a request.
     let jobs = Lines::new(Cursor::new("http:///\n".repeat(20_000)));
-    let finished = run(Fetch::new(), jobs, Panics);
+    let finished = run(Fetch::new(), jobs, JsonLines::new(), Panics);
     let error = finished.check().expect_err("nothing was written");
     assert!(matches!(error, FetchError::Write(_)), "{error:?}");
     assert!(error.to_string().contains("the writer panicked"), "{error}");
@@ -80,11 +83,48 @@ fn a_source_that_panics_is_an_error_and_what_it_reported_has_records() {
         }
     }
     let written = Written::default();
-    let finished = run(Fetch::new(), Panics, written.clone());
+    let finished = run(Fetch::new(), Panics, JsonLines::new(), written.clone());
     let error = finished.check().expect_err("the source has more");
     assert!(matches!(error, FetchError::Read(_)), "{error:?}");
     assert!(error.to_string().contains("the source panicked"), "{error}");
     assert_eq!((finished.figures().total_urls, written.lines()), (2, 2));
+}
+
+/// Writes the URL and the content of each record, and panics at one of them.
+#[derive(Clone)]
+struct Fragile;
+
+impl RecordFormat for Fragile {
+    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
+        let url = String::from_utf8_lossy(record.url);
+        assert!(!url.ends_with("/13"), "on purpose");
+        let capture = record.outcome.capture.as_ref().expect("it needs content");
+        let content = String::from_utf8_lossy(&capture.content);
+        writeln!(into, "{url} {content}").expect("memory takes all");
+    }
+
+    fn needs_content(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_format_that_panics_costs_its_record_and_no_other() {
+    for workers in [1, 2] {
+        let urls: String = (0..500).map(|n| format!("http://{}.test/{n}\n", n % 7)).collect();
+        let fetch = Fetch::new().workers(workers).client(|client| {
+            client.handler(|request: Request| format!("content of {}", request.path()))
+        });
+        let written = Written::default();
+        let finished = run(fetch, Lines::new(Cursor::new(urls)), Fragile, written.clone());
+        finished.check().expect("nothing else went wrong");
+        let written = written.0.lock().expect("no panic");
+        let lines: BTreeSet<_> = std::str::from_utf8(&written).expect("text").lines().collect();
+        let expected = (0..500).filter(|n| *n != 13);
+        let expected: Vec<_> =
+            expected.map(|n| format!("http://{}.test/{n} content of /{n}", n % 7)).collect();
+        assert_eq!(lines, expected.iter().map(String::as_str).collect());
+    }
 }
 
 #[test]
@@ -100,7 +140,12 @@ fn times_may_be_as_long_as_can_be() {
         .politeness(Politeness::default().interval(always).pause_max(always))
         .sha256(true)
         .client(move |client| client.handler(busy));
-    let finished = run(fetch, Lines::new(&b"http://a/\nhttp://b/\n"[..]), Written::default());
+    let finished = run(
+        fetch,
+        Lines::new(&b"http://a/\nhttp://b/\n"[..]),
+        JsonLines::new(),
+        Written::default(),
+    );
     finished.check().expect("nothing went wrong");
     assert_eq!((finished.figures().total_urls, finished.figures().client_errors), (2, 2));
     assert_eq!(finished.overdue, 0);
@@ -136,7 +181,12 @@ fn a_host_is_left_alone_for_its_retry_after_also_where_the_content_fails() {
         .politeness(Politeness::default().per_host(1))
         .body_bytes_max(Some(10))
         .client(move |client| client.handler(busy.clone()));
-    let finished = run(fetch, Lines::new(&b"http://a/1\nhttp://a/2\n"[..]), Written::default());
+    let finished = run(
+        fetch,
+        Lines::new(&b"http://a/1\nhttp://a/2\n"[..]),
+        JsonLines::new(),
+        Written::default(),
+    );
     assert_eq!(finished.summary.kinds(), [("body_too_large", 2)]);
     let times: Vec<_> = seen.try_iter().collect();
     assert_eq!(times.len(), 2);
@@ -162,7 +212,7 @@ fn the_delay_of_a_retry_holds_up_no_other_host() {
         .timeout(Duration::from_secs(60))
         .client(move |client| client.retries(Retries::up_to(1)).handler(site.clone()));
     let lines = Lines::new(&b"http://c/busy\nhttp://a/1\nhttp://b/2\n"[..]);
-    let finished = run(fetch, lines, Written::default());
+    let finished = run(fetch, lines, JsonLines::new(), Written::default());
     let expected = ["/busy", "/1", "/2", "/busy"];
     assert_eq!(seen.try_iter().collect::<Vec<_>>(), expected);
     let figures = finished.figures();

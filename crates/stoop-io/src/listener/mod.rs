@@ -36,7 +36,7 @@ pub use pause::descriptors_freed;
 use socket_file::SocketFile;
 
 /// Sockets accepted in one turn, before the runtime looks at its sockets and other tasks have their turn. A first request
-/// may take 30 µs: who was there before waits for four of those at most. A runtime of one thread would poll 61 tasks between
+/// may take 30 µs: a client that was connected before waits for four of those at most. A runtime of one thread would poll 61 tasks between
 /// two looks at its sockets, and new connections would have most of these turns.
 const ACCEPTS_MAX: u32 = 4;
 

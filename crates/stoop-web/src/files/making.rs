@@ -1,4 +1,4 @@
-//! What takes long to make is made once for all who ask for it meanwhile, and little of it at a time: lists of directories,
+//! What takes long to make is made once for all requests that come meanwhile, and little of it at a time: lists of directories,
 //! which take microseconds for each entry.
 
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ impl<T> Default for Making<T> {
 
 impl<T: PartialEq + Send + Sync + 'static> Making<T> {
     /// What is being made under that key, or else what `make` makes, on a thread that may block; `None` if it cannot be made.
-    /// It is made to its end also where all who waited for it have left: who comes again then waits for the same. What is the
+    /// It is made to its end also where all clients that waited for it have left: a later request then waits for the same. What is the
     /// same as the last time, and in use still, is that value: so clients that are slow to read hold one, whenever they came.
     pub(super) async fn get(
         self: &Arc<Self>,
@@ -57,7 +57,7 @@ impl<T: PartialEq + Send + Sync + 'static> Making<T> {
         drop(all);
         let work = Work { all: self.clone(), key, sender };
         let places = self.places.clone();
-        // A task of its own: whoever has begun it may leave while it waits.
+        // A task of its own: the client whose request has begun it may leave while it waits.
         tokio::spawn(async move {
             // Nothing closes it.
             let Ok(place) = places.acquire_owned().await else { return };
@@ -65,7 +65,7 @@ impl<T: PartialEq + Send + Sync + 'static> Making<T> {
                 if let Ok(made) = make() {
                     let made = work.all.shared(&work.key, made);
                     let sender = work.sender.clone();
-                    // Before it is told: who asks once it was seen wants what is there then.
+                    // Before it is told: a request that comes once it was seen wants what is there then.
                     drop(work);
                     sender.send_replace(Some(made));
                 }
@@ -197,7 +197,7 @@ mod tests {
         }
         assert_eq!((first.len(), none_more), (AT_ONCE_MAX, true));
         assert_eq!(all, (0..AT_ONCE_MAX + 2).collect::<Vec<_>>());
-        // It is made all the same, for who comes again.
+        // It is made all the same, for a later request.
         while !making.all().is_empty() {
             tokio::task::yield_now().await;
         }
