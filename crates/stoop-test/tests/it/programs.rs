@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -135,6 +136,20 @@ impl Drop for RunningProgram {
     }
 }
 
+/// A port of 127.0.0.1 that no program listens on, below those that Linux gives to clients and to servers that ask for
+/// any (32768 and up): no other test takes it before the program listens.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let count = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port =
+            12_000 + (std::process::id().wrapping_mul(61).wrapping_add(count) % 20_000) as u16;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 /// How long a program may take until it listens.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -156,11 +171,9 @@ impl ListeningProgram {
         if are_missing(name, &[program]) {
             return None;
         }
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
+        let port = free_port();
         let folder = TestFolder::new(&format!("{program}-{port}"));
         let arguments = describe(port, &folder);
-        drop(free);
         // Some write a line for each request.
         let log = folder.write("stderr", "");
         let errors = std::fs::File::create(&log).unwrap();
