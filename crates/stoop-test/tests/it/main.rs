@@ -29,6 +29,7 @@ mod archives;
 mod bodies;
 mod client;
 mod corpora;
+mod free_port;
 mod limits;
 mod machines;
 mod origins;

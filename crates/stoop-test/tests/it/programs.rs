@@ -1,13 +1,13 @@
 //! Runs programs of other projects. A test whose program is not installed is skipped, and reported.
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::corpora::skipped;
+use crate::free_port::free_port;
 
 /// How long a program may run, so that one that hangs does not hang the test.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -133,20 +133,6 @@ impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-/// A port of 127.0.0.1 that no program listens on, below those that Linux gives to clients and to servers that ask for
-/// any (32768 and up): no other test takes it before the program listens.
-fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let count = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port =
-            12_000 + (std::process::id().wrapping_mul(61).wrapping_add(count) % 20_000) as u16;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! Other projects' programs beside the server: how they are found, run and ended.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+
+#[path = "../../../../stoop-test/tests/it/free_port.rs"]
+mod free_port;
 
 use super::Folder;
 use crate::stoop::{skip, wait_for};
@@ -72,20 +74,9 @@ impl Drop for Running {
     }
 }
 
-/// Ports on which nothing listens now, below those that Linux gives to clients and to servers that ask for any (32768
-/// and up): no other test takes one before the program listens.
+/// Ports on which nothing listens now.
 pub(super) fn free_ports<const N: usize>() -> [u16; N] {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    [(); N].map(|()| {
-        loop {
-            let count = NEXT.fetch_add(1, Ordering::Relaxed);
-            let port =
-                12_000 + (std::process::id().wrapping_mul(61).wrapping_add(count) % 20_000) as u16;
-            if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-                return port;
-            }
-        }
-    })
+    [(); N].map(|()| free_port::free_port())
 }
 
 /// nginx with these blocks, `http` or `stream`, in a folder of its own.
