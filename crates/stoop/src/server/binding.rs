@@ -18,7 +18,7 @@ use crate::server::proxy_protocol::ProxyProtocol;
 /// A place where a [`Server`](crate::Server) listens: addresses, a path, or a socket that listens already;
 /// and what is spoken there.
 ///
-/// It is made of what [`ToSocketAddrs`](std::net::ToSocketAddrs) takes, of an [`Endpoint`](crate::Endpoint) or its
+/// It is made of what [`ToSocketAddrs`](std::net::ToSocketAddrs) takes, by value or by reference, of an [`Endpoint`](crate::Endpoint) or its
 /// notation, and of the listeners of `std`. Of several addresses the first that can be listened on is taken. A name
 /// is looked up at once, by the system, which blocks the thread; `localhost` is `127.0.0.1`.
 ///

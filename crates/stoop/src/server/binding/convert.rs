@@ -16,6 +16,14 @@ impl TryFrom<&str> for Binding {
     }
 }
 
+/// As an iterator over a list of places lends it.
+impl TryFrom<&&str> for Binding {
+    type Error = Error;
+    fn try_from(text: &&str) -> Result<Self, Error> {
+        Self::parse(text)
+    }
+}
+
 impl TryFrom<String> for Binding {
     type Error = Error;
     fn try_from(text: String) -> Result<Self, Error> {
@@ -117,6 +125,20 @@ impl TryFrom<(String, u16)> for Binding {
     }
 }
 
+impl TryFrom<&(&str, u16)> for Binding {
+    type Error = Error;
+    fn try_from(&(host, port): &(&str, u16)) -> Result<Self, Error> {
+        (host, port).try_into()
+    }
+}
+
+impl TryFrom<&(String, u16)> for Binding {
+    type Error = Error;
+    fn try_from((host, port): &(String, u16)) -> Result<Self, Error> {
+        (&**host, *port).try_into()
+    }
+}
+
 /// The first of them that can be listened on.
 impl TryFrom<&[SocketAddr]> for Binding {
     type Error = Error;
@@ -134,6 +156,12 @@ macro_rules! addresses {
         impl From<$address> for Binding {
             fn from(address: $address) -> Self {
                 Self::at(Place::Inet(vec![address.into()]))
+            }
+        }
+
+        impl From<&$address> for Binding {
+            fn from(address: &$address) -> Self {
+                (*address).into()
             }
         }
     )*};
@@ -201,6 +229,29 @@ mod tests {
         assert_eq!(inet(Binding::new("127.0.0.1:5".to_owned()).unwrap()), ["127.0.0.1:5"]);
         assert_eq!(inet(Path::new("/run/a").into()), ["/run/a"]);
         Binding::new(&[][..] as &[SocketAddr]).map(drop).unwrap_err();
+    }
+
+    /// As `ToSocketAddrs` does of what it takes.
+    #[test]
+    fn places_are_taken_by_reference_too() {
+        fn lent<'a, T: ?Sized>(place: &'a T) -> Vec<String>
+        where
+            &'a T: TryInto<Binding>,
+            Error: From<<&'a T as TryInto<Binding>>::Error>,
+        {
+            inet(Binding::new(place).unwrap())
+        }
+        let (v4, v6) = (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
+        assert_eq!(lent(&SocketAddr::from((v4, 1))), ["127.0.0.1:1"]);
+        assert_eq!(lent(&SocketAddrV4::new(v4, 2)), ["127.0.0.1:2"]);
+        assert_eq!(lent(&SocketAddrV6::new(v6, 3, 0, 0)), ["[::1]:3"]);
+        assert_eq!(lent(&(IpAddr::from(v4), 4)), ["127.0.0.1:4"]);
+        assert_eq!(lent(&(v4, 5)), ["127.0.0.1:5"]);
+        assert_eq!(lent(&(v6, 6)), ["[::1]:6"]);
+        assert_eq!(lent(&("::1", 7)), ["[::1]:7"]);
+        assert_eq!(lent(&("localhost".to_owned(), 8)), ["127.0.0.1:8"]);
+        assert_eq!(lent(&"127.0.0.1:9"), ["127.0.0.1:9"]);
+        assert_eq!(lent(&"127.0.0.1:10".to_owned()), ["127.0.0.1:10"]);
     }
 
     #[test]
