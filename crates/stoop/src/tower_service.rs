@@ -73,7 +73,8 @@ where
 /// The service is cloned for each request, asked whether it is ready, and called; the future is polled on the
 /// connection's core, where it need not be `Send`. [`Server::run`](crate::Server::run) needs a service that is
 /// `Send + Sync`, and [`Server::run_here`](crate::Server::run_here) one whose future and body are `Send` too. A service
-/// that is neither is made on each worker: [`Server::run_with`](crate::Server::run_with).
+/// that is neither is made on each worker: [`Server::run_with`](crate::Server::run_with),
+/// [`Server::run_blocking_with`](crate::Server::run_blocking_with).
 ///
 /// An error of the service is answered 500, but for an [`Error`], whose answer says whose fault it is. A layer
 /// that fails, such as tower's timeout, wants one around it that makes its error a response.

@@ -65,7 +65,8 @@ pub trait Mode: Sized + sealed::Sealed + 'static {
 pub enum Shared {}
 
 /// The mode of a [`LocalRouter`](crate::LocalRouter), whose handlers and futures need not be `Send`: it runs under
-/// [`Server::run_with`](stoop::Server::run_with), made on each worker, and
+/// [`Server::run_with`](stoop::Server::run_with) and
+/// [`run_blocking_with`](stoop::Server::run_blocking_with), made on each worker, and
 /// [`Server::run_local`](stoop::Server::run_local).
 pub enum Local {}
 

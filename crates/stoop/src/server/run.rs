@@ -78,7 +78,45 @@ impl Server {
     where
         T: IntoHandler<K> + Clone + Send + Sync + 'static,
     {
-        let (handle, server_workers) = self.prepare(move || handler.clone().into_handler())?;
+        self.run_blocking_with(move || handler.clone().into_handler(), started)
+    }
+
+    /// The same with handlers that are made on their threads, as those of [`run_with`](Server::run_with): with one
+    /// worker there is one of them, on the calling thread.
+    ///
+    /// ```no_run
+    /// use std::{cell::Cell, rc::Rc};
+    /// use stoop::{IntoHandler, Request, Server};
+    ///
+    /// Server::listen("127.0.0.1:8080")?.workers(1).run_blocking_with(
+    ///     || {
+    ///         let count = Rc::new(Cell::new(0));
+    ///         let handler = move |_: Request| {
+    ///             count.set(count.get() + 1);
+    ///             count.get().to_string()
+    ///         };
+    ///         handler.into_handler()
+    ///     },
+    ///     |handle| println!("listening on {}", handle.endpoint()),
+    /// )?;
+    /// # Ok::<(), stoop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Server::run`].
+    ///
+    /// # Panics
+    /// As [`run_blocking`](Server::run_blocking).
+    pub fn run_blocking_with<H, M>(
+        self,
+        make: M,
+        started: impl FnOnce(ServerHandle),
+    ) -> Result<(), ListenError>
+    where
+        H: Handler,
+        M: Fn() -> H + Send + Sync + 'static,
+    {
+        let (handle, server_workers) = self.prepare(make)?;
         let _on_panic = server_workers.given_up_on_panic();
         let (served, endpoint) = (server_workers.clone(), handle.endpoint().clone());
         let started = |_| started(handle);

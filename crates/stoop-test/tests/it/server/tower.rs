@@ -79,16 +79,24 @@ fn a_service_may_stay_on_its_thread() {
             }
         }))
     };
-    let server = Server::listen("127.0.0.1:0").unwrap().workers(1).run_with(make).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let client = Client::new();
-        for calls in ["1", "2"] {
-            let url = server.endpoint().to_string();
-            assert_eq!(client.get(&url).await.unwrap().text().await.unwrap(), calls);
-        }
-        server.close().await;
-    });
+    let server = || Server::listen("127.0.0.1:0").unwrap().workers(1);
+    let ask = |server: stoop::ServerHandle| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = Client::new();
+            for calls in ["1", "2"] {
+                let url = server.endpoint().to_string();
+                assert_eq!(client.get(&url).await.unwrap().text().await.unwrap(), calls);
+            }
+            server.close().await;
+        });
+    };
+    ask(server().run_with(make).unwrap());
+    // The same on the calling thread, which is asked by another.
+    let mut asking = None;
+    let started = |handle| asking = Some(std::thread::spawn(move || ask(handle)));
+    server().run_blocking_with(make, started).unwrap();
+    asking.unwrap().join().unwrap();
 }
 
 /// The contract of tower: a service is called once it is ready, and by the clone that is.
