@@ -56,6 +56,7 @@ use crate::listen::Listen;
 /// | `peer_addr()` | [`remote_addr`](Self::remote_addr) |
 /// | the session of TLS, of a listener with TLS | [`connection`](Self::connection), which has it with the feature `tls` of `stoop` |
 /// | the certificate of a client | the extension `stoop::tls::PeerCertificate` of the request |
+/// | the name that a client has asked for by SNI | the extension `stoop::tls::ServerName` of the request |
 /// | `set_nodelay(true)` | always set |
 /// | `local_addr()` | [`Serve::local_addr`](crate::Serve::local_addr); a make-service for each place |
 /// | `peer_cred()` of a Unix socket | no counterpart: let the permissions of its path say who may connect |

@@ -51,7 +51,8 @@
 //! Extractors, middleware and layers work as they do under `axum::serve`, with these differences:
 //!
 //! - Over a Unix socket there is no `ConnectInfo`, unless the application asks for one of its own. The
-//!   [`ConnectionInfo`](stoop::ConnectionInfo) of stoop, with the session of TLS, is an extension of every request.
+//!   [`ConnectionInfo`](stoop::ConnectionInfo) of stoop, with the session of TLS, is an extension of every request; over TLS so
+//!   are the name that the client has asked for (`stoop::tls::ServerName`) and its certificate (`stoop::tls::PeerCertificate`).
 //! - A make-service is called for each request, and not once for each connection. Those of axum do nothing by which that
 //!   could be noticed.
 //! - `WebSocketUpgrade`, and whatever else takes hyper's `OnUpgrade`, works over HTTP/1 and, with the feature `http2`

@@ -46,8 +46,42 @@ impl ConnectionFacts {
 pub(crate) struct TlsFacts {
     pub(crate) session: Option<TlsSession>,
     /// The name that the client has asked for by SNI.
-    pub(crate) server_name: Option<Box<str>>,
+    pub(crate) server_name: Option<ServerName>,
     pub(crate) client_certificate: Option<PeerCertificate>,
+}
+
+/// The name of the server that a client has asked for in the TLS handshake, as an extension of an `http::Request`:
+/// [`Request::server_name`](crate::Request::server_name) for services of tower and applications of axum.
+///
+/// ```
+/// use stoop::Body;
+/// use stoop::tls::ServerName;
+///
+/// fn tenant(request: &http::Request<Body>) -> &str {
+///     request.extensions().get::<ServerName>().map_or("default", ServerName::as_str)
+/// }
+/// ```
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ServerName(Arc<str>);
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+impl ServerName {
+    pub(crate) fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The name, in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+impl std::fmt::Display for ServerName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The connection that a message came over: [`Response::connection`](crate::Response::connection) of a client,

@@ -10,7 +10,8 @@
 //! A server chooses among several certificates by the name that the client asks for
 //! ([`further_certificate_files`](ServerTlsBuilder::further_certificate_files)), and reads them again without a restart
 //! ([`ServerTls::reload`]). A handler sees what a client has shown by
-//! [`Request::client_certificate`](crate::Request::client_certificate).
+//! [`Request::client_certificate`](crate::Request::client_certificate); services of tower and applications of axum have it,
+//! and the [`ServerName`] that was asked for, as extensions of their requests.
 //!
 //! [`ClientTls::connect`] and [`ServerTls::accept`] begin a session, [`Tls`], over a transport of the
 //! caller's own, for protocols other than HTTP.
@@ -28,6 +29,7 @@
 //! # Ok(()) }
 //! ```
 
+pub use crate::connection_info::ServerName;
 pub use stoop_io::{
     Alert, AnyTransport, ClientTls, ClientTlsBuilder, PeerCertificate, ServerTls, ServerTlsBuilder,
     Tls, TlsConfigError, TlsError, TlsErrorKind, TlsSession, TlsVersion,

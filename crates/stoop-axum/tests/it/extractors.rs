@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde::{Deserialize, Serialize};
+use stoop::tls::ServerName;
 use stoop::{Client, ConnectionInfo, Versions};
 
 use crate::{listen, listen_tls};
@@ -154,13 +155,14 @@ async fn a_unix_socket_has_no_connect_info_and_tls_tells_of_its_session() {
     assert_eq!(client.get("http://here/who").await.unwrap().status(), 500);
     server.close().await;
 
-    let session = async |Extension(connection): Extension<ConnectionInfo>| {
-        format!("{:?} {}", connection.version(), connection.tls().unwrap().cipher)
+    let session = async |Extension(connection): Extension<ConnectionInfo>,
+                         Extension(name): Extension<ServerName>| {
+        format!("{:?} {} {name}", connection.version(), connection.tls().unwrap().cipher)
     };
     let (server, client) = listen_tls(Router::new().route("/", get(session)));
     let url = format!("https://localhost:{}/", server.port());
     let told = client.get(&url).await.unwrap().text().await.unwrap();
-    assert!(told.starts_with("HTTP/2.0 TLS13_AES_"), "{told}");
+    assert!(told.starts_with("HTTP/2.0 TLS13_AES_") && told.ends_with(" localhost"), "{told}");
     server.close().await;
 }
 

@@ -11,15 +11,18 @@ use super::Request;
 use crate::body::Body;
 use crate::conn::recycle::Recycle;
 use crate::connection_info::ConnectionFacts;
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+use crate::connection_info::TlsFacts;
 use crate::drain::Draining;
 use crate::error::{Error, Phase};
 use crate::header_map::{from_map, into_uri_and_map};
 
 impl Request {
     /// The request as the `http` crate has it: method, target, version, fields, extensions and content, and as extensions
-    /// the [`ConnectProtocol`] of an extended CONNECT, the [`InterimSender`](crate::InterimSender), if there is one, and the
-    /// [certificate](Self::client_certificate) of a client that has shown one. The authority of a request that was received over
-    /// HTTP/2 is its Host.
+    /// the [`ConnectProtocol`] of an extended CONNECT, the [`InterimSender`](crate::InterimSender), if there is one, the
+    /// [certificate](Self::client_certificate) of a client that has shown one, and the [name](Self::server_name) by
+    /// which a client has asked for the server over TLS. The authority of a request that was received over HTTP/2 is
+    /// its Host.
     ///
     /// # Errors
     /// If the target is no URI by that crate's rules, which are narrower than ours.
@@ -44,8 +47,8 @@ impl Request {
         *request.headers_mut() = fields;
         *request.extensions_mut() = std::mem::take(&mut self.parts.extensions);
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
-        if let Some(shown) = self.client_certificate() {
-            request.extensions_mut().insert(shown.clone());
+        if let Some(tls) = self.tls_facts() {
+            add_tls_facts(request.extensions_mut(), tls);
         }
         if let Some(protocol) = self.protocol() {
             request.extensions_mut().insert(ConnectProtocol(protocol.into()));
@@ -54,6 +57,18 @@ impl Request {
             request.extensions_mut().insert(interim);
         }
         request
+    }
+}
+
+/// Adds what a handshake has told. It is a function of its own, so that requests without TLS do nothing of it.
+#[cfg(any(feature = "tls", feature = "tls-ring"))]
+#[inline(never)]
+fn add_tls_facts(extensions: &mut http::Extensions, tls: &TlsFacts) {
+    if let Some(shown) = &tls.client_certificate {
+        extensions.insert(shown.clone());
+    }
+    if let Some(name) = &tls.server_name {
+        extensions.insert(name.clone());
     }
 }
 

@@ -8,7 +8,7 @@ use stoop_io::PeerCertificate;
 use super::{InterimSender, Request};
 use crate::connection_info::ConnectionInfo;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::connection_info::TlsFacts;
+use crate::connection_info::{ServerName, TlsFacts};
 use crate::drain::{DrainState, Draining};
 
 impl Request {
@@ -85,20 +85,32 @@ impl Request {
     ///     }
     /// }
     /// ```
+    ///
+    /// An `http::Request` has it as an extension, as which it is still there when that has become one of ours again.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn client_certificate(&self) -> Option<&PeerCertificate> {
-        self.tls_facts()?.client_certificate.as_ref()
+        match self.parts.peer {
+            Some(_) => self.tls_facts()?.client_certificate.as_ref(),
+            None => self.parts.extensions.get(),
+        }
     }
 
     /// The name of the server that the client has asked for in the TLS handshake, by SNI (RFC 6066 §3), in lower case.
     /// It need not be that of the [authority](Self::authority): a client may ask for several names over one connection.
+    ///
+    /// An `http::Request` has it as the extension [`ServerName`](crate::tls::ServerName), as which it is still there
+    /// when that has become one of ours again.
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
     pub fn server_name(&self) -> Option<&str> {
-        self.tls_facts()?.server_name.as_deref()
+        let name = match self.parts.peer {
+            Some(_) => self.tls_facts()?.server_name.as_ref(),
+            None => self.parts.extensions.get(),
+        };
+        name.map(ServerName::as_str)
     }
 
     #[cfg(any(feature = "tls", feature = "tls-ring"))]
-    fn tls_facts(&self) -> Option<&TlsFacts> {
+    pub(super) fn tls_facts(&self) -> Option<&TlsFacts> {
         self.parts.facts.as_ref()?.tls.as_deref()
     }
 

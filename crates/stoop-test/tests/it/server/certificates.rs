@@ -1,7 +1,7 @@
 //! What a handler knows of a client by TLS, and certificates that change while the server runs: over both versions.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
-use stoop::tls::{ClientTlsBuilder, PeerCertificate, ServerTlsBuilder};
+use stoop::tls::{ClientTlsBuilder, PeerCertificate, ServerName, ServerTlsBuilder};
 use stoop::{Client, ClientTls, Error, Request, Server, ServerHandle, ServerTls, Versions};
 
 use super::observed::EventLog;
@@ -100,19 +100,26 @@ async fn a_handler_reads_the_certificate_that_a_client_has_shown() {
 
 /// As applications of axum and tower see it.
 #[tokio::test]
-async fn the_certificate_is_an_extension_of_the_requests_of_the_http_crate() {
+async fn certificate_and_name_are_extensions_of_the_requests_of_the_http_crate() {
     let ca = Authority::new();
     let tls = ca.server().client_ca_pem(ca.pem.as_str()).build().unwrap();
     let server =
         Server::listen("https://127.0.0.1:0").unwrap().tls(tls).run_here(|request: Request| {
             let request = request.into_http().unwrap();
             let shown: &PeerCertificate = request.extensions().get().unwrap();
-            format!("{} of {}", shown.common_name().unwrap(), shown.chain().len())
+            let name: &ServerName = request.extensions().get().unwrap();
+            let text =
+                format!("{} of {} at {name}", shown.common_name().unwrap(), shown.chain().len());
+            // What is made one of ours again, as a gateway does, has lost neither.
+            let ours = Request::try_from(request).unwrap();
+            assert_eq!(ours.server_name(), Some("localhost"));
+            assert_eq!(ours.client_certificate().unwrap().common_name(), Some("worker"));
+            text
         });
     let server = server.unwrap();
     for versions in VERSIONS {
         let client = ca.client(versions, Some("worker"));
-        assert_eq!(ask(&client, &server).await.unwrap(), "worker of 1");
+        assert_eq!(ask(&client, &server).await.unwrap(), "worker of 1 at localhost");
     }
     server.close().await;
 }

@@ -28,7 +28,7 @@ use stoop_proto::{CloseReason, Violation, h1};
 use crate::conn::wire::Wire;
 use crate::connection_info::ConnectionFacts;
 #[cfg(any(feature = "tls", feature = "tls-ring"))]
-use crate::connection_info::TlsFacts;
+use crate::connection_info::{ServerName, TlsFacts};
 use crate::handler::Handler;
 use crate::limits::unread_bytes_max;
 use crate::response::CutShort;
@@ -182,7 +182,7 @@ impl<H: Handler> Http1Driver<H> {
         if let Some(tls) = self.wire.io.tls() {
             let facts = TlsFacts {
                 session: tls.session(),
-                server_name: tls.server_name().map(Into::into),
+                server_name: tls.server_name().map(ServerName::new),
                 client_certificate: tls.peer_chain(),
             };
             Arc::make_mut(&mut self.facts).tls = Some(Box::new(facts));
