@@ -41,6 +41,28 @@ impl PeerCertificate {
         &self.0.chain[0]
     }
 
+    /// The whole subject as text (RFC 4514), the most specific part first:
+    /// `CN=worker,OU=Billing,O=Example\, Inc.,C=DE`. `None` if it has none, as where all names are in other fields.
+    ///
+    /// CN, C, L, ST, STREET, O, OU, DC and UID have their names; other attributes have the numbers of their object
+    /// identifiers. Their values, and values that are no text, are the bytes of their DER in hexadecimal behind `#`.
+    /// A comma, a line end and their like in a value are escaped: the text is one line, and no value can look like
+    /// another part of the name.
+    pub fn subject(&self) -> Option<&str> {
+        Some(&*self.fields().subject).filter(|subject| !subject.is_empty())
+    }
+
+    /// The subject of the CA that has issued it, written as [`subject`](Self::subject) is.
+    pub fn issuer(&self) -> Option<&str> {
+        Some(&*self.fields().issuer).filter(|issuer| !issuer.is_empty())
+    }
+
+    /// Its number, which its issuer has given to no other certificate (RFC 5280 §4.1.2.2): the octets, the most
+    /// significant first, as `openssl x509 -serial` shows them in hexadecimal. Empty if it cannot be read.
+    pub fn serial_number(&self) -> &[u8] {
+        &self.fields().serial
+    }
+
     /// The common name of the subject (CN), if it has one; of several the most specific. It is free text, which the
     /// CA has checked by whatever rules it has.
     pub fn common_name(&self) -> Option<&str> {

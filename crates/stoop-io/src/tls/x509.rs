@@ -1,42 +1,44 @@
-//! Reads the names in a certificate (RFC 5280 §4.2.1.6, and the common names of its subject and its issuer) and when it
+//! Reads the names in a certificate (RFC 5280 §4.2.1.6, and those of its subject and its issuer), its number, and when it
 //! is valid, and nothing else of it: whether it is genuine and in time has been verified before.
 //!
 //! It follows the structure down to the names, and never calls itself: what lies deeper is passed over as bytes. What
 //! is not DER has no names at all, so that no two readers of a certificate find different ones in it.
 
 mod der;
+mod name;
+mod text;
 mod validity;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use self::der::Der;
+use self::der::{BOOLEAN, Der, INTEGER, OBJECT_IDENTIFIER, OCTET_STRING, SEQUENCE, SET};
+use self::name::{COMMON_NAME, distinguished_name};
+use self::text::{ia5, text};
 pub(super) use self::validity::Validity;
 
-/// The names of a certificate's owner, its issuer, and when it is valid. A handshake bounds how many there are: rustls
-/// takes 64 KiB of certificates.
+/// The names of a certificate's owner, its issuer, its number, and when it is valid. A handshake bounds how many there
+/// are: rustls takes 64 KiB of certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CertificateFields {
+    /// The octets of the number, the first of which is 0 in no number but 0.
+    pub(super) serial: Vec<u8>,
+    /// The whole subject, by RFC 4514. Empty if there is none.
+    pub(super) subject: String,
     /// The last CN of the subject, which is the most specific.
     pub(super) common_name: Option<String>,
     pub(super) dns: Vec<String>,
     pub(super) email: Vec<String>,
     pub(super) uri: Vec<String>,
     pub(super) ip: Vec<IpAddr>,
+    /// The whole issuer, by RFC 4514.
+    pub(super) issuer: String,
     /// The last CN of the issuer.
     pub(super) issuer_common_name: Option<String>,
     pub(super) validity: Option<Validity>,
 }
 
-/// id-at-commonName, 2.5.4.3.
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 /// id-ce-subjectAltName, 2.5.29.17.
 const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
-
-const BOOLEAN: u8 = 0x01;
-const OCTET_STRING: u8 = 0x04;
-const OBJECT_IDENTIFIER: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
 
 impl CertificateFields {
     /// The fields of a certificate. What cannot be read as DER has none, so that nothing is granted by it.
@@ -53,16 +55,21 @@ impl CertificateFields {
         let mut whole = Der(Der(certificate).only(SEQUENCE)?);
         let mut tbs = Der(whole.expect(SEQUENCE)?);
         // version [0], which the first version of certificates leaves out.
-        let (first, _) = tbs.next()?;
-        if first == 0xa0 {
-            tbs.next()?;
+        let mut first = tbs.next()?;
+        if first.0 == 0xa0 {
+            first = tbs.next()?;
         }
+        // The names do not depend on what this, the issuer and the validity look like.
+        self.serial = serial(first);
         // signature.
         tbs.expect(SEQUENCE)?;
-        // The names do not depend on what these two look like.
-        self.issuer_common_name = common_name(tbs.expect(SEQUENCE)?).flatten();
+        let issuer = tbs.expect(SEQUENCE)?;
+        self.issuer = distinguished_name(issuer).unwrap_or_default();
+        self.issuer_common_name = common_name(issuer).flatten();
         self.validity = Validity::read(Der(tbs.expect(SEQUENCE)?));
-        self.common_name = common_name(tbs.expect(SEQUENCE)?)?;
+        let subject = tbs.expect(SEQUENCE)?;
+        self.common_name = common_name(subject)?;
+        self.subject = distinguished_name(subject).unwrap_or_default();
         // subjectPublicKeyInfo.
         tbs.expect(SEQUENCE)?;
         while let Some((tag, content)) = tbs.next() {
@@ -117,6 +124,16 @@ impl CertificateFields {
     }
 }
 
+/// `CertificateSerialNumber ::= INTEGER` (RFC 5280 §4.1.2.2), without the octet by which a number whose highest bit is
+/// set is positive. Empty where it is none.
+fn serial((tag, value): (u8, &[u8])) -> Vec<u8> {
+    match value {
+        _ if tag != INTEGER => Vec::new(),
+        [0, rest @ ..] if !rest.is_empty() => rest.to_vec(),
+        _ => value.to_vec(),
+    }
+}
+
 /// The last common name of an `RDNSequence ::= SEQUENCE OF SET OF SEQUENCE { type, value }` (RFC 5280 §4.1.2.4); none
 /// at all where it is not one.
 fn common_name(name: &[u8]) -> Option<Option<String>> {
@@ -133,27 +150,6 @@ fn common_name(name: &[u8]) -> Option<Option<String>> {
         }
     }
     Some(found)
-}
-
-/// A `DirectoryString`: UTF8String, PrintableString, IA5String or BMPString. TeletexString, whose character set
-/// nothing agrees on, is no text.
-fn text(tag: u8, value: &[u8]) -> Option<String> {
-    match tag {
-        0x0c => String::from_utf8(value.to_vec()).ok(),
-        0x13 | 0x16 => ia5(value),
-        0x1e => {
-            let (units, rest) = value.as_chunks::<2>();
-            let units: Vec<_> = units.iter().map(|unit| u16::from_be_bytes(*unit)).collect();
-            rest.is_empty().then(|| String::from_utf16(&units).ok())?
-        }
-        _ => None,
-    }
-}
-
-/// An IA5String: ASCII. NUL is none of it: a name that ends there for some readers is two names.
-fn ia5(value: &[u8]) -> Option<String> {
-    let is_text = value.iter().all(|byte| byte.is_ascii() && *byte != 0);
-    is_text.then(|| String::from_utf8(value.to_vec()).ok())?
 }
 
 #[cfg(test)]

@@ -1,5 +1,12 @@
 //! DER (X.690 §10), as far as certificates need it.
 
+pub(super) const BOOLEAN: u8 = 0x01;
+pub(super) const INTEGER: u8 = 0x02;
+pub(super) const OCTET_STRING: u8 = 0x04;
+pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
+pub(super) const SEQUENCE: u8 = 0x30;
+pub(super) const SET: u8 = 0x31;
+
 /// What is left of a sequence of DER's tags, lengths and values.
 pub(super) struct Der<'a>(pub(super) &'a [u8]);
 

@@ -73,6 +73,7 @@ fn the_issuer_and_the_validity_are_read_where_they_are_there() {
     let times = [der(0x17, b"700101000000Z"), der(0x18, b"19700102000000Z")].concat();
     let fields = of(&named(0x13, b"issuer"), &times);
     assert_eq!(fields.issuer_common_name.as_deref(), Some("issuer"));
+    assert_eq!((&*fields.issuer, &*fields.subject), ("CN=issuer", "CN=subject"));
     assert_eq!(fields.validity, Some(Validity { not_before: 0, not_after: 86_400 }));
     // Neither takes the names away where it cannot be read.
     for (issuer, validity) in
@@ -80,7 +81,22 @@ fn the_issuer_and_the_validity_are_read_where_they_are_there() {
     {
         let fields = of(issuer, validity);
         assert_eq!((fields.issuer_common_name, fields.validity), (None, None));
+        assert_eq!((&*fields.issuer, &*fields.subject), ("", "CN=subject"));
         assert_eq!(fields.common_name.as_deref(), Some("subject"));
+    }
+}
+
+#[test]
+fn the_number_is_read_without_the_octet_of_its_sign() {
+    let whole = certificate(&named(0x0c, b"owner"), b"");
+    assert_eq!(CertificateFields::read(&whole).serial, [7]);
+    for (tag, wire, expected) in [
+        (INTEGER, &[0, 0xff, 1][..], &[0xff, 1][..]),
+        (INTEGER, &[0], &[0]),
+        (INTEGER, &[0x7f], &[0x7f]),
+        (OCTET_STRING, &[7], &[]),
+    ] {
+        assert_eq!(serial((tag, wire)), expected, "{wire:x?}");
     }
 }
 

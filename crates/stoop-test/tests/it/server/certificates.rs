@@ -1,6 +1,9 @@
 //! What a handler knows of a client by TLS, and certificates that change while the server runs: over both versions.
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
+    SerialNumber, date_time_ymd,
+};
 use stoop::tls::{ClientTlsBuilder, PeerCertificate, ServerName, ServerTlsBuilder};
 use stoop::{Client, ClientTls, Error, Request, Server, ServerHandle, ServerTls, Versions};
 
@@ -94,6 +97,34 @@ async fn a_handler_reads_the_certificate_that_a_client_has_shown() {
         }
         let anonymous = ca.client(versions, None);
         assert_eq!(ask(&anonymous, &server).await.unwrap(), "anonymous localhost");
+    }
+    server.close().await;
+}
+
+/// Of a certificate that another library has written.
+#[tokio::test]
+async fn a_handler_reads_the_whole_subject_the_issuer_and_the_number() {
+    let ca = Authority::new();
+    let tls = ca.server().client_ca_pem(ca.pem.as_str()).build().unwrap();
+    let server = Server::listen("https://127.0.0.1:0").unwrap().tls(tls);
+    let server = server.run_here(|request: Request| {
+        let shown = request.client_certificate().unwrap();
+        let (subject, issuer) = (shown.subject().unwrap(), shown.issuer().unwrap());
+        format!("{subject} {:x?} by {issuer}", shown.serial_number())
+    });
+    let server = server.unwrap();
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CountryName, "DE");
+    params.distinguished_name.push(DnType::OrganizationName, "Example, Inc.");
+    params.distinguished_name.push(DnType::CommonName, "Jürgen");
+    params.serial_number = Some(SerialNumber::from(vec![0xff, 1]));
+    let key = KeyPair::generate().unwrap();
+    let chain = params.signed_by(&key, &ca.issuer).unwrap().pem();
+    for versions in VERSIONS {
+        let client = ca.client_with(versions, Some((chain.clone(), key.serialize_pem())));
+        let expected = r"CN=Jürgen,O=Example\, Inc.,C=DE [ff, 1] by CN=rcgen self signed cert";
+        assert_eq!(ask(&client, &server).await.unwrap(), expected);
     }
     server.close().await;
 }
