@@ -61,6 +61,9 @@
 //! - Limits are those of [`ServerLimits`](stoop::ServerLimits): a client that sends or reads too slowly is answered 408 or
 //!   cut off.
 //! - A handler that panics is answered 500, where hyper breaks off the connection.
+//! - An error of a service, or of content while it is sent, is told to [`Server::observe`](stoop::Server::observe), with its text.
+//!   A handler that answers an error by a response of its own has it told too: by a [`HandlerError`](stoop::HandlerError)
+//!   among the response's extensions.
 //! - A graceful shutdown ends at the latest after its [`grace`](Serve::grace), also if streams have no end. Handlers learn of
 //!   it by the extractor [`Draining`]; middleware and services of tower by
 //!   [`ConnectionInfo::draining`](stoop::ConnectionInfo::draining).

@@ -13,7 +13,7 @@
 //! | [`proxies`] | HTTP, HTTPS and SOCKS proxies, and variables |
 //! | [`tls`] | certificates, pins, versions, HSTS |
 //! | [`sight`] | limits of one request, timings, observers, tracing, metrics, the line of an error |
-//! | [`server_limits`] | bounds of a server, what is answered and counted beyond them, memory |
+//! | [`server_limits`] | bounds of a server, what is answered and counted beyond them, errors of handlers, memory |
 //! | [`testing`] | mocks, recordings, the paused clock, handlers in the process |
 //! | [`command`] | `stoop get` and `stoop fetch`, for those who use curl, and `stoop serve` |
 //! | [`blocking`] | programs without a runtime |

@@ -76,7 +76,7 @@ pub use charset::Charset;
 pub use error::{BoxError, Culprit, Error, ErrorKind, Phase};
 pub use http::{Method, StatusCode, Version};
 pub use request::{ConnectProtocol, InterimError, InterimSender, PastRedirect, Request};
-pub use response::{CutShort, IntoResponse, Response, SentResponse};
+pub use response::{ContentError, CutShort, HandlerError, IntoResponse, Response, SentResponse};
 pub use stoop_proto::{
     CloseReason, Field, Fields, Misuse, RequestHead, ResponseHead, TargetForm, Violation,
     without_password,

@@ -1,5 +1,6 @@
 //! Responses: sent by a server, received by a client, one type.
 
+mod failures;
 mod http_crate;
 mod into_response;
 mod made;
@@ -21,6 +22,7 @@ use crate::conn::recycle::Recycle;
 use crate::request::RequestParts;
 use crate::upgrade::UpgradeSender;
 
+pub use failures::{ContentError, HandlerError};
 pub use into_response::IntoResponse;
 pub(crate) use read::Asked;
 pub(crate) use sent::SentHook;

@@ -17,7 +17,7 @@ use crate::client::Client;
 use crate::error::{BoxError, Error};
 use crate::handler::{Answer, Handler};
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{HandlerError, Response};
 
 /// The response that a service waits for.
 type ServiceFuture = Pin<Box<dyn Future<Output = Result<http::Response<Body>, Error>> + Send>>;
@@ -76,8 +76,10 @@ where
 /// that is neither is made on each worker: [`Server::run_with`](crate::Server::run_with),
 /// [`Server::run_blocking_with`](crate::Server::run_blocking_with).
 ///
-/// An error of the service is answered 500, but for an [`Error`], whose answer says whose fault it is. A layer
-/// that fails, such as tower's timeout, wants one around it that makes its error a response.
+/// An error of the service is answered 500, but for an [`Error`], whose answer says whose fault it is. Its text is told
+/// to [`Server::observe`](crate::Server::observe), as
+/// [`ServingEvent::HandlerFailed`](crate::ServingEvent::HandlerFailed), and is in the access log of `stoop-web` around
+/// the service. A layer that fails, such as tower's timeout, wants one around it that makes its error a response.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -144,7 +146,7 @@ where
                 },
                 body: PhantomData,
             }),
-            Poll::Ready(Err(error)) => Answer::Now(failure(&*error.into())),
+            Poll::Ready(Err(error)) => Answer::Now(failure(error.into())),
             Poll::Pending => {
                 let request = Some(Box::new(request.into_http_with(uri, fields)));
                 let state = TowerState::Waiting { service, request };
@@ -199,16 +201,19 @@ where
             };
             return Poll::Ready(match result {
                 Ok(response) => response.into(),
-                Err(error) => failure(&*error.into()),
+                Err(error) => failure(error.into()),
             });
         }
     }
 }
 
 /// The answer to a request whose service failed.
-fn failure<B>(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Response<B> {
-    match error.downcast_ref::<Error>().map(Error::answer) {
+#[cold]
+fn failure<B>(error: BoxError) -> Response<B> {
+    let mut response = match error.downcast_ref::<Error>().map(Error::answer) {
         Some(status) => Response::refusal(status, format!("{status}\n")),
         None => Response::failure(StatusCode::INTERNAL_SERVER_ERROR, "the service failed"),
-    }
+    };
+    response.extensions_mut().insert(HandlerError::new(error));
+    response
 }

@@ -6,6 +6,7 @@ mod browser;
 mod clients;
 mod draining;
 mod extractors;
+mod failures;
 mod layers;
 mod make_services;
 mod messages;

@@ -3,7 +3,10 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 
-use stoop::{Fields, Method, Request, RequestHead, Response, StatusCode, TargetForm, Version};
+use stoop::{
+    ContentError, CutShort, Fields, HandlerError, Method, Request, RequestHead, Response,
+    StatusCode, TargetForm, Version,
+};
 
 use super::entry::{LogEntry, TextSpan};
 use crate::exchange::{End, now};
@@ -70,6 +73,7 @@ impl LogEntry {
                 trace_parent: TextSpan::default(),
                 user: TextSpan::default(),
                 refused: TextSpan::default(),
+                error: TextSpan::default(),
                 began: now,
                 responded: None,
                 status: None,
@@ -81,7 +85,7 @@ impl LogEntry {
         (entry.target, entry.host) = Default::default();
         (entry.referer, entry.user_agent) = Default::default();
         (entry.request_id, entry.trace_parent) = Default::default();
-        (entry.user, entry.refused) = Default::default();
+        (entry.user, entry.refused, entry.error) = Default::default();
         (entry.responded, entry.status, entry.sent) = (None, None, None);
         (entry.began, entry.ended) = (now, now);
         entry
@@ -108,8 +112,9 @@ impl LogEntry {
     }
 
     /// Notes the handler's response. Its X-Request-Id, if it has one, is the exchange's, and so is the user that
-    /// authentication has found. Of one that comes at once the clock is not read: its time is that at which the connection
-    /// had it, which is later by what asynchronous layers outside the log take.
+    /// authentication has found, and the error that it is sent in place of. Of one that comes at once the clock is not
+    /// read: its time is that at which the connection had it, which is later by what asynchronous layers outside the log
+    /// take.
     pub(super) fn respond(&mut self, response: &Response, at_once: bool) {
         self.responded = (!at_once).then(now);
         self.status = Some(response.status());
@@ -120,6 +125,16 @@ impl LogEntry {
         if let Some(crate::layer::User(name)) = response.extensions().get() {
             self.user = self.put(name.as_bytes());
         }
+        if let Some(error) = response.extensions().get::<HandlerError>() {
+            self.put_error(&error.to_string());
+        }
+    }
+
+    #[cold]
+    fn put_error(&mut self, text: &str) {
+        let end =
+            (0..=text.len().min(TEXT_BYTES_MAX)).rev().find(|end| text.is_char_boundary(*end));
+        self.error = self.put(&text.as_bytes()[..end.unwrap_or(0)]);
     }
 
     fn put(&mut self, value: &[u8]) -> TextSpan {
@@ -136,6 +151,13 @@ impl LogEntry {
             self.responded = Some(sent.answered_at().unwrap_or(self.ended));
         }
         self.status = end.status().or(self.status);
+        let is_failed = self.sent.is_some_and(|sent| sent.cut_short() == Some(CutShort::Content));
+        if is_failed
+            && self.error().is_none()
+            && let Some(error) = ContentError::current()
+        {
+            self.put_error(&error.to_string());
+        }
     }
 }
 

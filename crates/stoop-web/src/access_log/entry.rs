@@ -25,6 +25,7 @@ pub struct LogEntry {
     pub(super) trace_parent: TextSpan,
     pub(super) user: TextSpan,
     pub(super) refused: TextSpan,
+    pub(super) error: TextSpan,
     pub(super) began: Instant,
     pub(super) responded: Option<Instant>,
     pub(super) status: Option<StatusCode>,
@@ -133,6 +134,12 @@ impl LogEntry {
     /// [`LogHandle::observe`](super::LogHandle::observe). What was sent of its answer is not known.
     pub fn refused(&self) -> Option<&str> {
         std::str::from_utf8(self.text(self.refused)?).ok()
+    }
+
+    /// The text of the error by which the handler has failed, if its response has a
+    /// [`HandlerError`](stoop::HandlerError), or else by which the content of the response has failed while it was sent.
+    pub fn error(&self) -> Option<&str> {
+        std::str::from_utf8(self.text(self.error)?).ok()
     }
 
     /// Bytes of content that were sent.

@@ -136,6 +136,7 @@ fn put_json_line(entry: &LogEntry, out: &mut Vec<u8>) {
     put_time(b",\"response_ms\":", response, out);
     put_time(b",\"head_ms\":", head, out);
     put_time(b",\"total_ms\":", Some(entry.until_end()), out);
+    put_text(b",\"error\":", entry.error().map(str::as_bytes), out);
     match entry.cut_short() {
         None if entry.is_complete() => out.extend_from_slice(b",\"complete\":true}"),
         why => {
@@ -189,7 +190,7 @@ fn put_time<const N: usize>(name: &[u8; N], value: Option<Duration>, out: &mut V
 mod tests {
     use std::net::SocketAddr;
 
-    use stoop::{Method, Request, Response, StatusCode};
+    use stoop::{HandlerError, Method, Request, Response, StatusCode};
 
     use super::*;
     use crate::access_log::collect::{RefusedRequest, keep_used};
@@ -248,6 +249,9 @@ mod tests {
             }
         }
         line += &format!(",\"total_ms\":{}", millis(entry.until_end()));
+        if let Some(error) = entry.error() {
+            line += &format!(",\"error\":{}", quoted(error.as_bytes()));
+        }
         line += &format!(",\"complete\":{}", entry.is_complete());
         if let Some(why) = entry.cut_short() {
             line += &format!(",\"cut_short\":{}", quoted(why.as_str().as_bytes()));
@@ -277,13 +281,17 @@ mod tests {
                 assert_eq!(line(&LogFormat::Json, &entry), json(&entry));
                 if !ended {
                     let response = Response::from_status(StatusCode::from_u16(299).unwrap());
-                    let response = response.with_field("x-request-id", "eight").unwrap();
+                    let mut response = response.with_field("x-request-id", "eight").unwrap();
+                    if count > 3 {
+                        response.extensions_mut().insert(HandlerError::new("no disk"));
+                    }
                     entry.respond(&response, count % 2 == 0);
                     entry.end(End::Dropped(None));
                 }
             }
             let has = |name: &str| json(&entry).contains(&format!("\"{name}\":"));
             assert_eq!([has("referer"), has("user_agent")], [count > 1, count > 2]);
+            assert_eq!(entry.error(), (count > 3).then_some("no disk"));
             assert_eq!(entry.user_agent(), (count > 2).then_some(fields[2].1));
             keep_used(entry);
         }

@@ -88,8 +88,9 @@ impl AccessLog {
     /// | `response_ms` | from the request's head to the handler's response; where that came at once, to when the connection had it, so that the time of asynchronous layers outside the log counts too |
     /// | `head_ms` | to when the head of the response was written |
     /// | `total_ms` | to when the kernel had all of it, or it was given up |
+    /// | `error` | the text of the error by which the handler or the content has failed, if one did ([`LogEntry::error`](super::LogEntry::error)) |
     /// | `complete`, `cut_short` | whether all was sent, and if not, the word of [`CutShort`](stoop::CutShort) |
-    /// | `refused` | in place of the four before, why the server has refused it without a handler ([`LogHandle::observe`]); `method`, `target` and `host` are `null` there if its head has not come whole |
+    /// | `refused` | in place of the times and those after them, why the server has refused it without a handler ([`LogHandle::observe`]); `method`, `target` and `host` are `null` there if its head has not come whole |
     pub fn json(writer: impl Write + Send + 'static) -> Self {
         Self::start(LogFormat::Json, QUEUE_BYTES_MAX, Box::new(writer))
     }

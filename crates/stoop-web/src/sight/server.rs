@@ -111,6 +111,11 @@ pub(super) const FAMILIES: &[ServerFamily] = &[
         &[("", |stats| stats.panics)],
     ),
     counter(
+        "content_failures",
+        "Responses whose content failed while it was sent.",
+        &[("", |stats| stats.content_failures)],
+    ),
+    counter(
         "observer_panics",
         "Calls of an observer, or of what exempts requests, that panicked.",
         &[("", |stats| stats.observer_panics)],

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use stoop::{Client, Server, Versions};
+use stoop::{Body, Client, HandlerError, Response, Server, StatusCode, Versions};
 use stoop_web::{AccessLog, Router, get};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -115,6 +115,50 @@ async fn a_handler_that_panics_has_a_line_with_500() {
         let router = Router::new().route("/", get(later));
         let text = line(AccessLog::json, versions, router, None).await;
         assert!(text.contains("\"status\":500,\"bytes\":0"), "{text}");
+    }
+}
+
+/// Its client is told nothing of it, and neither was anything else.
+#[tokio::test]
+async fn the_error_of_a_handler_is_in_its_line() {
+    async fn fails() -> Result<&'static str, stoop::Error> {
+        let error = stoop::Error::new(stoop::ErrorKind::Internal, stoop::Phase::Request);
+        Err(error.with_detail("the \"table\" is gone"))
+    }
+    for versions in [Versions::Http1, Versions::Http2] {
+        let text =
+            line(AccessLog::json, versions, Router::new().route("/", get(fails)), None).await;
+        let error = r#","error":"an internal error, please report it: the \"table\" is gone [internal, request]","complete":true}"#;
+        assert!(text.contains("\"status\":500,\"bytes\":0") && text.contains(error), "{text}");
+        // A long one is cut where a character ends.
+        let long = || {
+            let mut response = Response::from_status(StatusCode::BAD_GATEWAY);
+            response.extensions_mut().insert(HandlerError::new(format!("x{}", "ä".repeat(2_000))));
+            response
+        };
+        let text = line(AccessLog::json, versions, Router::new().route("/", get(long)), None).await;
+        let error = format!(",\"error\":\"x{}\",\"complete\":true", "ä".repeat(1_023));
+        assert!(text.contains(&error), "{text}");
+    }
+}
+
+/// The response is cut short, and its client can tell no more than that.
+#[tokio::test]
+async fn the_error_of_content_is_in_its_line() {
+    let fails = || {
+        let (sender, body) = Body::channel(1);
+        tokio::spawn(async move {
+            sender.send("half").await.unwrap();
+            sender.fail(io::Error::other("no disk")).await;
+        });
+        Response::new(body)
+    };
+    for versions in [Versions::Http1, Versions::Http2] {
+        let text =
+            line(AccessLog::json, versions, Router::new().route("/", get(fails)), None).await;
+        let error = ",\"error\":\"the content to be sent failed: no disk [request_body, send]\"";
+        let end = format!("{error},\"complete\":false,\"cut_short\":\"content\"}}\n");
+        assert!(text.contains("\"status\":200,\"bytes\":4") && text.ends_with(&end), "{text}");
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::StatusCode;
 
-use super::Response;
+use super::{HandlerError, Response};
 use crate::body::Body;
 
 /// What a handler may return.
@@ -85,7 +85,8 @@ where
     }
 }
 
-/// A handler may pass errors on by `?`; their text stays here. The answer says whose fault it was:
+/// A handler may pass errors on by `?`; their text stays here, where a [`HandlerError`] of the response tells it to
+/// [`Server::observe`](crate::Server::observe). The answer says whose fault it was:
 ///
 /// - of the content of the request that the handler answers: 413 if it was too large, 408 if it stalled
 ///   or came too slowly, else 400;
@@ -100,6 +101,8 @@ where
 impl IntoResponse for crate::Error {
     type Body = Body;
     fn into_response(self) -> Response {
-        Response::from_status(self.answer())
+        let mut response = Response::from_status(self.answer());
+        response.extensions_mut().insert(HandlerError::new(self));
+        response
     }
 }

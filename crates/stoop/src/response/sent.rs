@@ -29,7 +29,8 @@ pub enum CutShort {
     Client,
     /// A time limit passed: the client did not take the response, or did not send the request's content.
     Timeout,
-    /// Its content failed, or was not as long as the response had said.
+    /// Its content failed, or was not as long as the response had said: by what error,
+    /// [`ContentError::current`](crate::ContentError::current) tells meanwhile.
     Content,
     /// The server closed the connection, or the runtime that it was served on ended.
     Server,

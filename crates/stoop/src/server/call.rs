@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
@@ -33,10 +34,11 @@ pub(in crate::server) fn parts<B>(response: &Response<B>) -> ResponseParts<'_> {
 }
 
 /// Makes a small file that is in memory a buffer, so that it leaves with the head, unless there is no `room` for its bytes
-/// with the client. One that cannot be read is answered 500, while that can still be said.
+/// with the client. One that cannot be read is answered 500, while that can still be said, and told to `failed`.
 pub(in crate::server) fn read_small_file<B: 'static>(
     response: &mut Response<B>,
     room: impl FnOnce() -> usize,
+    failed: impl FnOnce(&io::Error, StatusCode),
 ) {
     let Payload::Stream(body) = &mut response.payload else { return };
     let body: &mut dyn Any = body;
@@ -47,9 +49,10 @@ pub(in crate::server) fn read_small_file<B: 'static>(
     match file.read_small() {
         Ok(None) => {}
         Ok(Some(bytes)) => response.payload = Payload::Full(bytes),
-        Err(_) => {
-            let why = "the file cannot be read";
-            *response = Response::failure(StatusCode::INTERNAL_SERVER_ERROR, why);
+        Err(error) => {
+            let (status, why) = (StatusCode::INTERNAL_SERVER_ERROR, "the file cannot be read");
+            failed(&error, status);
+            *response = Response::failure(status, why);
         }
     }
 }
@@ -126,7 +129,7 @@ pub(in crate::server) fn call_handler<H: Handler>(
     if monitor.sheds(&core.limits.shedding, peer, request.head()) {
         return Ok(overloaded());
     }
-    // Where a panic is to be told, what it is told with.
+    // Where a panic or an error is to be told, what it is told with.
     let mut handled = monitor.is_heard().then(|| {
         let (method, path) = (request.method().clone(), request.path().into());
         Box::new(HandledRequest { peer, method, path })
@@ -141,7 +144,12 @@ pub(in crate::server) fn call_handler<H: Handler>(
         }
     }));
     let panic = match called {
-        Ok(Some(response)) => return Ok(response),
+        Ok(Some(response)) => {
+            if let Some(handled) = handled {
+                monitor.answered(&handled, &response);
+            }
+            return Ok(response);
+        }
         Ok(None) => None,
         Err(payload) => Some(payload),
     };
@@ -154,7 +162,7 @@ pub(in crate::server) fn call_handler<H: Handler>(
     };
     match poll(&mut slot) {
         Poll::Ready(response) => {
-            core.futures.put_back(slot);
+            core.futures.put_back(slot, Some(&response));
             Ok(response)
         }
         Poll::Pending => {

@@ -54,6 +54,9 @@ pub struct ServerStats {
     pub shed: u64,
     /// Handlers that panicked, and responses whose content did while it was sent.
     pub panics: u64,
+    /// Responses whose content failed while it was sent, by an error. Handlers that fail are among the
+    /// [`responses`](Self::responses).
+    pub content_failures: u64,
     /// Calls of an [observer](crate::Server::observe), or of what [exempts](crate::Server::never_shed) requests, that
     /// panicked.
     pub observer_panics: u64,
@@ -122,6 +125,7 @@ pub(crate) enum Counted {
     Http2Abuse,
     Shed,
     Panic,
+    ContentFailure,
     ObserverPanic,
     Handshake,
     Head,
@@ -210,6 +214,7 @@ impl Counters {
         stats.http2_abuses += count(Counted::Http2Abuse);
         stats.shed += count(Counted::Shed);
         stats.panics += count(Counted::Panic);
+        stats.content_failures += count(Counted::ContentFailure);
         stats.observer_panics += count(Counted::ObserverPanic);
     }
 }

@@ -102,8 +102,14 @@ impl<H: Handler> DetachedHandlers<H> {
             if is_late {
                 core.monitor.timed_out(slot.peer(), ServerTimeout::Handler, None);
             }
-            dropped.in_scope(|| drop(polled));
-            core.futures.drop_for(slot, dropped);
+            dropped.in_scope(|| {
+                let answer = match &polled {
+                    Poll::Ready(response) => Some(response),
+                    Poll::Pending => None,
+                };
+                core.futures.put_back(slot, answer);
+                drop(polled);
+            });
         }
         if running.is_empty() {
             self.0 = None;

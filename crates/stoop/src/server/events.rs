@@ -1,5 +1,6 @@
 //! [`ServingEvent`]: what a server tells its observers of its connections.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -85,8 +86,31 @@ pub enum ServingEvent<'a> {
         /// Why.
         reason: ShedReason,
     },
-    /// A handler panicked; the request is answered 500. Content of a response whose source panics is cut off and
-    /// [counted](crate::ServerStats::panics), but not told.
+    /// A handler failed, by an error whose text the client is not told: the response that is sent has a
+    /// [`HandlerError`](crate::HandlerError). Among these are the errors of services of tower, and each
+    /// [`Error`](crate::Error) that a handler returns, also one that blames the client.
+    #[non_exhaustive]
+    HandlerFailed {
+        /// The method of the request.
+        method: &'a Method,
+        /// The path of the request.
+        path: &'a str,
+        /// The status of the response. It is not sent if the client has left, or a time limit has passed.
+        status: StatusCode,
+        /// The error.
+        error: &'a (dyn Error + Send + Sync + 'static),
+    },
+    /// The content of a response failed while it was sent: the response is cut short, and over HTTP/1 its connection is
+    /// closed. Which request it answers, the access log of `stoop-web` tells.
+    #[non_exhaustive]
+    ContentFailed {
+        /// The error; `None` if the content panicked. Content that is not as long as the response has said fails by a
+        /// [`Misuse`](crate::Misuse).
+        error: Option<&'a (dyn Error + Send + Sync + 'static)>,
+        /// The status that is sent in place of the response: of a small file that cannot be read.
+        answer: Option<StatusCode>,
+    },
+    /// A handler panicked; the request is answered 500.
     #[non_exhaustive]
     Panicked {
         /// The method of the request.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::dropped::DroppedHandler;
 use super::monitor::{HandledRequest, Monitor, RunningHandler};
+use crate::response::Response;
 
 /// Slots that a core keeps.
 const KEPT_MAX: usize = 256;
@@ -14,7 +15,7 @@ const KEPT_MAX: usize = 256;
 /// A slot with a handler's future.
 pub(crate) struct FutureSlot<F> {
     future: PinnedSlot<F>,
-    /// Its request, where a panic is to be told.
+    /// Its request, where a panic or an error is to be told.
     request: Option<Box<HandledRequest>>,
     /// Counts it among those that run, once it was found to take time.
     running: Option<RunningHandler>,
@@ -59,7 +60,7 @@ impl<F> FuturePool<F> {
         Self { free: Mutex::new(Vec::new()), monitor }
     }
 
-    /// Puts a future in a slot, with the request of its handler if a panic is to be told.
+    /// Puts a future in a slot, with the request of its handler if a panic or an error is to be told.
     #[inline]
     pub(super) fn put(&self, future: F, request: Option<Box<HandledRequest>>) -> FutureSlot<F> {
         let free = self.free().pop();
@@ -78,12 +79,17 @@ impl<F> FuturePool<F> {
         slot.running = Some(RunningHandler::new(&self.monitor));
     }
 
-    /// Takes a slot back; the future in it is dropped where it is.
-    pub(crate) fn put_back(&self, slot: FutureSlot<F>) {
+    /// Takes a slot back, with what its future has answered; the future is dropped where it is.
+    pub(super) fn put_back<B>(&self, slot: FutureSlot<F>, answer: Option<&Response<B>>) {
         let FutureSlot { mut future, request, panicked, .. } = slot;
         future.set(None);
         if let Some(payload) = panicked {
             self.monitor.panicked(request.as_deref(), &**payload);
+        }
+        if let Some(request) = request
+            && let Some(answer) = answer
+        {
+            self.monitor.answered(&request, answer);
         }
         let mut free = self.free();
         if free.len() < KEPT_MAX {
@@ -93,7 +99,7 @@ impl<F> FuturePool<F> {
 
     /// The same of one that is dropped for that.
     pub(super) fn drop_for(&self, slot: FutureSlot<F>, dropped: DroppedHandler) {
-        dropped.in_scope(|| self.put_back(slot));
+        dropped.in_scope(|| self.put_back(slot, None::<&Response>));
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<PinnedSlot<F>>> {

@@ -1,5 +1,7 @@
 //! What a server counts, tells and sheds: one [`Monitor`] for each core.
 
+mod failures;
+
 use std::any::Any;
 use std::io;
 use std::net::SocketAddr;
@@ -241,7 +243,7 @@ fn message_of(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
 }
 
-/// The request of a handler, kept where its panic is to be told.
+/// The request of a handler, kept where its panic or its error is to be told.
 pub(super) struct HandledRequest {
     pub(super) peer: Option<SocketAddr>,
     pub(super) method: Method,

@@ -15,7 +15,7 @@ impl Server {
     /// [counted](crate::ServerStats::observer_panics).
     ///
     /// Without an observer nothing is made for it. With one, each request has its method and path copied, so that
-    /// [`ServingEvent::Panicked`] has them. How often each thing has happened, [`ServerHandle::stats`](crate::ServerHandle::stats) tells without.
+    /// [`ServingEvent::Panicked`] and [`ServingEvent::HandlerFailed`] have them. How often each thing has happened, [`ServerHandle::stats`](crate::ServerHandle::stats) tells without.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -25,6 +25,7 @@ impl Server {
     ///     .observe(|client, event| match event {
     ///         ServingEvent::Malformed { reason, .. } => println!("{client:?}: {reason}"),
     ///         ServingEvent::TimedOut { timeout, .. } => println!("{client:?}: {timeout}"),
+    ///         ServingEvent::HandlerFailed { path, error, .. } => println!("{path}: {error}"),
     ///         ServingEvent::Panicked { path, message, .. } => println!("{path}: {message}"),
     ///         _ => {}
     ///     })

@@ -13,12 +13,12 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
 use crate::body::request_body::RequestBodyWriter;
+use crate::error::BoxError;
 
 /// What the first poll brought: a frame, an error or the end, or the payload of a panic.
-type FirstPoll = Result<Option<Result<Frame<Bytes>, ()>>, Box<dyn Any + Send>>;
+type FirstPoll = Result<Option<Result<Frame<Bytes>, BoxError>>, Box<dyn Any + Send>>;
 
-/// Content that may have been polled once: what that brought comes first, and then the rest. Its errors are dropped: a
-/// response that was begun is cut short, whatever the error is.
+/// Content that may have been polled once: what that brought comes first, and then the rest.
 pub(in crate::server) struct PolledBody<B> {
     // Few have one, and it is large.
     first: Option<Box<FirstPoll>>,
@@ -63,7 +63,7 @@ impl<B> BodyPlace<B> {
 
 /// Polls content once, if its length is known: if all of it is there, it is a buffer. Else it is to be polled again, by
 /// a task that waits for it. `content` is that of the request, which the response may be made from.
-pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
+pub(in crate::server) fn poll_once<B: Body<Data = Bytes, Error: Into<BoxError>>>(
     place: &BodyPlace<B>,
     body: B,
     content: Option<&RequestBodyWriter>,
@@ -91,24 +91,24 @@ pub(in crate::server) fn poll_once<B: Body<Data = Bytes>>(
             }
             Err(frame) => Some(Ok(Some(Ok(frame)))),
         },
-        Ok(Some((frame, _))) => Some(Ok(frame.map(|frame| frame.map_err(drop)))),
+        Ok(Some((frame, _))) => Some(Ok(frame.map(|frame| frame.map_err(Into::into)))),
         Err(panic) => Some(Err(panic)),
     };
     Err(PolledBody { first: first.map(Box::new), body })
 }
 
-impl<B: Body<Data = Bytes>> Body for PolledBody<B> {
+impl<B: Body<Data = Bytes, Error: Into<BoxError>>> Body for PolledBody<B> {
     type Data = Bytes;
-    type Error = ();
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match self.first.take().map(|first| *first) {
             None => {
                 let Some(body) = self.body.as_mut().as_pin_mut() else { return Poll::Ready(None) };
-                body.poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(drop)))
+                body.poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(Into::into)))
             }
             Some(Ok(frame)) => Poll::Ready(frame),
             // The program's panic hook has shown its message.
@@ -183,7 +183,7 @@ mod tests {
             told.push(match Pin::new(&mut body).poll_frame(cx) {
                 Poll::Pending => "pending".into(),
                 Poll::Ready(None) => return told,
-                Poll::Ready(Some(Err(()))) => "error".into(),
+                Poll::Ready(Some(Err(error))) => format!("error: {error}"),
                 Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
                     Ok(data) => String::from_utf8(data.into()).unwrap(),
                     Err(_) => "trailers".into(),
@@ -217,7 +217,7 @@ mod tests {
     fn no_frame_is_lost_of_content_that_goes_on() {
         assert_eq!(rest(polled(Some(5), [data("he"), data("llo")])), ["he", "llo"]);
         assert_eq!(rest(polled(Some(5), [None, data("hello")])), ["hello"]);
-        assert_eq!(rest(polled(Some(5), [Some(Err("late")), data("x")])), ["error", "x"]);
+        assert_eq!(rest(polled(Some(5), [Some(Err("late")), data("x")])), ["error: late", "x"]);
         assert_eq!(rest(polled(Some(5), [])), [""; 0]);
         // It is not polled before it has to be.
         assert_eq!(rest(polled(None, [data("hello")])), ["hello"]);

@@ -26,6 +26,7 @@ mod draining;
 mod dropped;
 mod events;
 mod eviction;
+mod failures;
 mod files;
 mod hand_over;
 mod handlers;

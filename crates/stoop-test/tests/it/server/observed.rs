@@ -57,6 +57,13 @@ fn line(event: &ServingEvent<'_>) -> String {
             format!("late {timeout:?} {}", code(answer))
         }
         ServingEvent::Shed { head, reason, .. } => format!("shed {}: {reason}", head.path()),
+        ServingEvent::HandlerFailed { method, path, status, error, .. } => {
+            format!("failed {method} {path} {}: {error}", status.as_u16())
+        }
+        ServingEvent::ContentFailed { error, answer, .. } => match error {
+            Some(error) => format!("content failed {}: {error}", code(answer)),
+            None => format!("content panicked {}", code(answer)),
+        },
         ServingEvent::Panicked { method, path, message, .. } => {
             format!("panicked {method} {path}: {message}")
         }

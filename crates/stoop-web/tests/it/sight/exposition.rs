@@ -148,6 +148,6 @@ async fn the_guide_has_every_name() {
         .collect();
     let shown = shown.iter().map(|(name, kind)| (name.strip_prefix("stoop_").unwrap(), *kind));
     assert_eq!(shown.collect::<HashSet<_>>(), rows);
-    assert_eq!(rows.len(), 9 + 19);
+    assert_eq!(rows.len(), 9 + 20);
     server.close().await;
 }

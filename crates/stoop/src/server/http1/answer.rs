@@ -110,10 +110,12 @@ impl<H: Handler> Http1Driver<H> {
             if index > 0 {
                 response.hook.answered();
             }
-            let done =
-                std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
-            if let PipelinedResponse::Running(slot) = done {
-                self.core.futures.put_back(slot);
+            let there = PipelinedResponse::There(response);
+            let done = std::mem::replace(&mut exchange.response, there);
+            if let PipelinedResponse::Running(slot) = done
+                && let PipelinedResponse::There(response) = &exchange.response
+            {
+                self.core.futures.put_back(slot, Some(response));
             }
         }
         if std::mem::take(&mut self.sweeps_again) {
@@ -143,7 +145,13 @@ impl<H: Handler> Http1Driver<H> {
             }
             response = Response::failure(StatusCode::NOT_IMPLEMENTED, NOT_SWITCHED);
         }
-        read_small_file(&mut response, || usize::MAX);
+        read_small_file(
+            &mut response,
+            || usize::MAX,
+            |error, answer| {
+                self.core.monitor.file_failed(self.peer(), error, answer);
+            },
+        );
         let read_on = is_read_on(content, &response);
         let close = self.close_reason(&response);
         if read_on {

@@ -13,11 +13,11 @@ use stoop_proto::{CloseReason, Fields, h1};
 use crate::body::file_content::FileChunk;
 use crate::body::request_body::RequestBodyWriter;
 use crate::conn::OutputSink;
+use crate::error::BoxError;
 use crate::handler::Handler;
 use crate::header_map::from_map;
 use crate::limits::after;
 use crate::response::CutShort;
-use crate::server::counters::Counted;
 use crate::server::http1::{Http1Driver, Http1Stage, PipelinedExchange, PipelinedResponse};
 
 /// Pieces of content in one go, after which there is a look at what else is to do.
@@ -62,7 +62,7 @@ impl<H: Handler> Http1Driver<H> {
             RequestBodyWriter::set_polled(exchange.content.as_ref(), true);
             let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut *body).poll_frame(cx)));
             RequestBodyWriter::set_polled(exchange.content.as_ref(), false);
-            let (answer, has_panicked) = (exchange.answer, polled.is_err());
+            let answer = exchange.answer;
             let frame = match polled {
                 Ok(Poll::Pending) => return sent,
                 Ok(Poll::Ready(Some(Ok(frame)))) => frame,
@@ -71,12 +71,12 @@ impl<H: Handler> Http1Driver<H> {
                     self.finish(answer, None, None);
                     return Sent::All;
                 }
-                // The content failed, or its source panicked: the client must not take it for whole.
-                Ok(Poll::Ready(Some(Err(_)))) | Err(_) => {
-                    if has_panicked {
-                        self.core.monitor.count(Counted::Panic);
-                    }
-                    self.abort(CutShort::Content);
+                Ok(Poll::Ready(Some(Err(error)))) => {
+                    self.content_failed(Some(error));
+                    return Sent::All;
+                }
+                Err(_) => {
+                    self.content_failed(None);
                     return Sent::All;
                 }
             };
@@ -84,8 +84,9 @@ impl<H: Handler> Http1Driver<H> {
             match frame.into_data() {
                 Ok(data) => {
                     self.watches.add_content(data.len());
-                    if self.machine.data(data, &mut OutputSink(&mut self.wire.out)).is_err() {
-                        self.abort(CutShort::Content);
+                    let out = &mut OutputSink(&mut self.wire.out);
+                    if let Err(misuse) = self.machine.data(data, out) {
+                        self.content_failed(Some(misuse.into()));
                         return Sent::All;
                     }
                     // `is_end_stream` was wrong: what is written is sent before the next piece.
@@ -118,12 +119,11 @@ impl<H: Handler> Http1Driver<H> {
             Some(Ok(chunk)) => self
                 .machine
                 .data_by(chunk.len() as u64, out, |out| out.put_chunk(chunk))
-                .map_err(drop),
-            // The client must not take what it got for whole.
-            Some(Err(_)) => Err(()),
+                .map_err(BoxError::from),
+            Some(Err(error)) => Err(error.into()),
         };
-        if sent.is_err() {
-            self.abort(CutShort::Content);
+        if let Err(error) = sent {
+            self.content_failed(Some(error));
             return Sent::All;
         }
         if !is_last {
@@ -133,6 +133,13 @@ impl<H: Handler> Http1Driver<H> {
             self.finish(exchange.answer, None, None);
         }
         Sent::All
+    }
+
+    /// The content of the response failed by that error, or panicked: the client must not take what it got for whole.
+    #[cold]
+    fn content_failed(&mut self, error: Option<BoxError>) {
+        let (monitor, peer) = (self.core.monitor.clone(), self.peer());
+        monitor.content_failed(peer, error, || self.abort(CutShort::Content));
     }
 
     /// Whether the content being sent says that it has no more: then its end goes out with what is
@@ -155,8 +162,8 @@ impl<H: Handler> Http1Driver<H> {
     ) {
         let out = &mut OutputSink(&mut self.wire.out);
         let sent = content.map_or(Ok(()), |bytes| self.machine.data(bytes, out));
-        if sent.and_then(|()| self.machine.finish(trailers, out)).is_err() {
-            return self.abort(CutShort::Content);
+        if let Err(misuse) = sent.and_then(|()| self.machine.finish(trailers, out)) {
+            return self.content_failed(Some(misuse.into()));
         }
         self.watches.end(&self.wire);
         if self.machine.is_sent() {

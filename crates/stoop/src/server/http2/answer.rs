@@ -57,7 +57,7 @@ impl<H: Handler> ServerDriver<H> {
         let Some(exchange) = self.exchanges.take(key) else { return };
         let ServerExchange { content, tunnel, continue_owed, .. } = exchange;
         if let StreamResponse::Running(future) = exchange.response {
-            self.role.core.futures.put_back(future);
+            self.role.core.futures.put_back(future, Some(&response));
         }
         self.begin(key, (content, tunnel), continue_owed, response);
     }
@@ -142,7 +142,14 @@ impl<H: Handler> ServerDriver<H> {
         mut response: Response<H::Body>,
     ) {
         let (closes, mut hook) = (response.close, std::mem::take(&mut response.hook));
-        read_small_file(&mut response, || self.machine.window_of(key));
+        read_small_file(
+            &mut response,
+            || self.machine.window_of(key),
+            |error, answer| {
+                let peer = self.wire.io.peer().inet();
+                self.role.core.monitor.file_failed(peer, error, answer);
+            },
+        );
         let Self { machine, wire, .. } = self;
         let send = |parts: &ResponseParts<'_>, size| {
             machine.respond(key, parts, size, &mut OutputSink(&mut wire.out))

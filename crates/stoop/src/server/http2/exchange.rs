@@ -15,6 +15,7 @@ use crate::conn::http2::driver::SendingExchange;
 use crate::conn::http2::outflow::{Outflow, Polled};
 use crate::conn::rate::RateBudget;
 use crate::conn::tunnel::TunnelContent;
+use crate::error::BoxError;
 use crate::handler::Handler;
 use crate::limits::ServerTime;
 use crate::request::interim::InterimQueue;
@@ -64,7 +65,7 @@ impl<H: Handler> SendingExchange for ServerExchange<H> {
     }
 
     /// The response's content may read the request's: the connection looks at that afterwards.
-    fn poll_source(&mut self, cx: &mut Context<'_>, readable: usize) -> Option<Polled<()>> {
+    fn poll_source(&mut self, cx: &mut Context<'_>, readable: usize) -> Option<Polled<BoxError>> {
         let StreamResponse::Sending(outflow) = &mut self.response else { return None };
         if let Some(ContentSource::File(file)) = outflow.source_mut()
             && file.is_unread()
@@ -107,25 +108,24 @@ pub(in crate::server) enum ContentSource<B> {
     Tunnel(TunnelContent),
 }
 
-/// Its errors are dropped: the stream is reset, whatever the error is.
-impl<B: http_body::Body<Data = Bytes>> http_body::Body for ContentSource<B> {
+impl<B> http_body::Body for ContentSource<B>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
+{
     type Data = Bytes;
-    type Error = ();
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, ()>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut *self {
             Self::Body(body) => Pin::new(body).poll_frame(cx),
             Self::File(file) => {
                 let polled = file.poll_bytes(cx);
-                polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data).map_err(drop)))
+                polled.map(|bytes| bytes.map(|bytes| bytes.map(Frame::data).map_err(Into::into)))
             }
-            Self::Tunnel(outgoing) => {
-                let polled = Pin::new(outgoing).poll_frame(cx);
-                polled.map(|frame| frame.map(|frame| frame.map_err(drop)))
-            }
+            Self::Tunnel(outgoing) => Pin::new(outgoing).poll_frame(cx),
         }
     }
 

@@ -34,7 +34,7 @@ use crate::server::counters::Counted;
 use crate::server::detached::{DetachedConnection, DetachedHandlers};
 use crate::server::watches::Watches;
 
-use exchange::{ServerExchange, StreamResponse};
+use exchange::{ServerExchange, ServerTunnel, StreamResponse};
 use timeouts::Http2Timeouts;
 
 /// Drives one connection.
@@ -221,11 +221,20 @@ impl<H: Handler> DriverRole for ServerRole<H> {
         key: StreamKey,
         failure: SendFailure<SourceError<Self>>,
     ) {
-        if matches!(failure, SendFailure::Panic) {
-            driver.role.core.monitor.count(Counted::Panic);
-        }
         let exchange = driver.reset_exchange(key, ErrorCode::INTERNAL_ERROR);
-        driver.cut(exchange, CutShort::Content);
+        // A tunnel's owner knows what it did.
+        let is_tunnel =
+            |exchange: &ServerExchange<H>| matches!(exchange.tunnel, ServerTunnel::Open);
+        if exchange.as_ref().is_some_and(is_tunnel) {
+            return driver.cut(exchange, CutShort::Content);
+        }
+        let error = match failure {
+            SendFailure::Source(error) => Some(error),
+            SendFailure::Misuse(misuse) => Some(misuse.into()),
+            SendFailure::Panic => None,
+        };
+        let (monitor, peer) = (&driver.role.core.monitor, driver.wire.io.peer().inet());
+        monitor.content_failed(peer, error, || driver.cut(exchange, CutShort::Content));
     }
 
     fn exchange_taken(driver: &mut ServerDriver<H>, exchange: &ServerExchange<H>) {
