@@ -12,6 +12,11 @@
 
 #![forbid(unsafe_code)]
 
+/// Examples of the guide of `stoop-websocket` that need `stoop-web` as well: neither crate depends on the other.
+#[cfg(doctest)]
+#[doc = include_str!("../../stoop-websocket/docs/router.md")]
+struct WebSocketsInRouters;
+
 pub mod feed;
 pub mod frames;
 pub mod golden;

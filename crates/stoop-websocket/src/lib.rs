@@ -8,6 +8,7 @@
 //! - [`Deflate`] is what an end wants of compression.
 //! - [`Error`] says what failed and whose fault it is, [`Fault`] what a peer did against the RFCs.
 //! - [`machine`] is the protocol without I/O.
+//! - [`guide`] has a page on WebSockets in a router of `stoop-web`.
 //!
 //! What it costs: a message is copied once when it is received, and a large binary one is read into its own memory. A
 //! server sends large messages from where they are. A peer that sends without end has a quarter of a millisecond at a
@@ -64,6 +65,9 @@ struct Readme;
 
 mod error;
 mod grammar;
+// Its examples use stoop-web too, which this crate does not depend on: stoop-test runs them.
+#[cfg(all(doc, not(doctest)))]
+pub mod guide;
 mod handshake;
 mod keys;
 mod limits;

@@ -2,6 +2,7 @@
 //!
 //! The protocol itself is tested in its crate.
 
+mod router;
 mod slow;
 mod tungstenite;
 mod versions;
