@@ -9,6 +9,7 @@
 //! | [`metrics`] | counters and histograms for Prometheus and the façade `metrics`, the status page |
 //! | [`upgrade`] | a new process that takes over the sockets of the old one |
 //! | `stoop_websocket::guide::router` | WebSockets in a router, over HTTP/1.1 and HTTP/2 |
+//! | `stoop::guide::tls` | certificates of a server, several names, reloading, certificates of clients |
 //! | `stoop::guide::server_limits` | every limit of the server ([`ServerLimits`](stoop::ServerLimits)) with its default, and the memory that they bound |
 //! | an axum application on stoop | the documentation of the crate `stoop-axum` |
 

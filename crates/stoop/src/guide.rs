@@ -11,7 +11,7 @@
 //! | [`policies`] | redirects, retries, cookies, credentials |
 //! | [`content`] | codings, charsets, trailers, interim responses, events, upgrades |
 //! | [`proxies`] | HTTP, HTTPS and SOCKS proxies, and variables |
-//! | [`tls`] | certificates, pins, versions, HSTS |
+//! | [`tls`] | of the client: trust, pins, versions, HSTS; of the server: certificates, names, reloading, certificates of clients |
 //! | [`sight`] | limits of one request, timings, observers, tracing, metrics, the line of an error |
 //! | [`server_limits`] | bounds of a server, what is answered and counted beyond them, errors of handlers, memory |
 //! | [`testing`] | mocks, recordings, the paused clock, handlers in the process |
