@@ -6,7 +6,7 @@ use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight
 
 use super::args::Settings;
 use super::ready::Ready;
-use super::redirect::{SecurePort, ToHttps};
+use super::redirect::{self, SecurePort, ToHttps};
 use super::status::{self, Status};
 use super::users::Users;
 use crate::failure::CommandFailure;
@@ -60,13 +60,16 @@ impl Kept {
 /// Builds the application, which logs by `log`.
 ///
 /// # Errors
-/// [`CommandFailure::Io`] if the directory cannot be opened; [`CommandFailure::Usage`] for users that are none.
+/// [`CommandFailure::Io`] if the directory cannot be opened; [`CommandFailure::Usage`] for users that are none, and for
+/// `--https-redirect` without a certificate.
 pub(super) fn app(
     settings: &Settings,
     kept: &Kept,
     log: Option<AccessLog>,
 ) -> Result<App, CommandFailure> {
-    let mut router = Router::new().fallback(files(settings)?);
+    redirect::check(settings)?;
+    let files = files(settings)?;
+    let mut router = Router::new().fallback(files.clone());
     if let Some(proxies) = settings.trusted_proxies() {
         // Around all that asks who the client is.
         router = router.layer(proxies);
@@ -79,9 +82,11 @@ pub(super) fn app(
         router = router.layer(Ready::new()?);
     }
     let auth = kept.users.auth(&settings.auth)?;
-    if let (Some(_), Some(port)) = (&auth, &kept.secure_port) {
-        // No password is asked for in clear.
-        router = router.layer(ToHttps(port.clone()));
+    if let Some(port) = &kept.secure_port
+        && settings.https_redirect.unwrap_or(auth.is_some())
+    {
+        // Around the users: no password is asked for in clear.
+        router = router.layer(ToHttps::new(port.clone(), files.clone()));
     }
     if let Some(who) = settings.status_for() {
         // Looking at the figures changes none of them, and pages of other origins do not read them.

@@ -103,6 +103,12 @@ pub(super) struct Settings {
     #[serde(deserialize_with = "values::one_or_several")]
     pub(super) auth: Vec<String>,
 
+    /// Redirect what comes over HTTP without TLS to the first place with TLS (308), and leave out
+    /// /.well-known/acme-challenge/, which has no password then [default: on with --auth]
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) https_redirect: Option<bool>,
+
     /// Write a line for each request to standard output, in this format
     #[arg(long, value_name = "FORMAT")]
     pub(super) access_log: Option<LogFormat>,

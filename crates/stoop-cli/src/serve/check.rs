@@ -9,7 +9,7 @@ use stoop::{Address, Endpoint};
 
 use super::app::{self, Kept};
 use super::args::Settings;
-use super::{announce, log, places, users};
+use super::{announce, log, places, redirect, users};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -58,7 +58,8 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
     }
     note(log::check(settings));
     note(certificate(settings));
-    let mut is_well = note(app::files(settings).map(drop));
+    let mut is_well = note(redirect::check(settings));
+    is_well &= note(app::files(settings).map(drop));
     for index in 0..settings.auth.len() {
         is_well &= note(users::check(&settings.auth, index));
     }

@@ -63,6 +63,7 @@ impl Settings {
             cors: self.cors.or(below.cors),
             compress: self.compress.or(below.compress),
             auth: list(self.auth, below.auth),
+            https_redirect: self.https_redirect.or(below.https_redirect),
             access_log: self.access_log.or(below.access_log),
             access_log_file: self.access_log_file.or(below.access_log_file),
             status: self.status.or(below.status),
@@ -142,7 +143,7 @@ mod tests {
              access-log-file = 'log'\nstatus = 'all'\nworkers = 2\nconnections-per-address = 3\n\
              quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
              trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
-             handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\n",
+             handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\nhttps-redirect = true\n",
         );
         assert_eq!(settings.unix_mode, Some(0o660));
         assert_eq!(settings.directory(), Path::new("/etc/site/public"));
@@ -150,8 +151,9 @@ mod tests {
         assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
         assert_eq!(settings.access_log, Some(LogFormat::Json));
         assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
-        let Settings { spa, listing, cors, compress, ready, quiet, .. } = settings;
-        assert_eq!([spa, listing, cors, compress, ready, quiet], [Some(true); 6]);
+        let Settings { spa, listing, cors, compress, ready, quiet, https_redirect, .. } = settings;
+        let switches = [spa, listing, cors, compress, ready, quiet, https_redirect];
+        assert_eq!(switches, [Some(true); 7]);
         assert_eq!(settings.drain_notice(), Duration::from_millis(2_500));
         let limits = settings.limits();
         assert_eq!(limits.connections_per_address_max, 3);

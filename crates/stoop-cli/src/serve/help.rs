@@ -24,7 +24,13 @@ index.html in it, or by a listing where --listing allows it, and else by 404.
 
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
-browser sends the password with each request. What comes to http://HOST:PORT is then redirected to the first place with TLS.
+browser sends the password with each request.
+
+From http to https: with a certificate, --https-redirect answers what comes to http://HOST:PORT by 308 to the first place \
+with TLS that is a port. It is on with --auth, so that no password goes in clear, and --https-redirect=false switches it off. \
+/.well-known/acme-challenge/, where a CA looks for its challenge, is not redirected, and its files need no password then. What \
+comes over a Unix socket, or over https by the word of a proxy that is trusted, is not redirected either. Browsers keep a 308: \
+also when it is switched off later.
 
 Connections: as many as the system gives descriptors for. One address has at most a quarter of them, so that one client does not take all: what is more is answered 429, over TLS too, and closed.
 

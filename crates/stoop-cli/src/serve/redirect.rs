@@ -1,9 +1,12 @@
-//! Sends clients that would send a password in clear to where TLS is spoken.
+//! Sends clients that come without TLS to where it is spoken.
 
 use std::sync::{Arc, OnceLock};
 
-use stoop::{Address, Answer, Body, Endpoint, Request, Response, StatusCode};
-use stoop_web::{HttpsRedirect, Middleware, Mode, Next, Shared};
+use stoop::{Address, Answer, Body, Endpoint, Handler, IntoHandler, Request, Response, StatusCode};
+use stoop_web::{Files, FilesHandler, HttpsRedirect, Middleware, Mode, Next, Shared};
+
+use super::args::Settings;
+use crate::failure::CommandFailure;
 
 /// The port where a process speaks TLS, which is known once it listens. It stays when the settings are read again.
 #[derive(Clone, Default)]
@@ -24,15 +27,34 @@ fn secure_port(endpoint: &Endpoint) -> Option<u16> {
     }
 }
 
+/// Where a CA looks for its challenge, over HTTP without TLS and without credentials (RFC 8555 §8.3).
+const CHALLENGES: &str = "/.well-known/acme-challenge/";
+
 /// Middleware that redirects what comes over TCP without TLS. What comes over a Unix socket stays on this machine.
-pub(super) struct ToHttps(pub(super) SecurePort);
+pub(super) struct ToHttps {
+    port: SecurePort,
+    /// Answers what a CA asks for, in place of what is within: a password would be asked for there.
+    challenges: FilesHandler,
+}
+
+impl ToHttps {
+    pub(super) fn new(port: SecurePort, files: Files) -> Self {
+        Self { port, challenges: files.into_handler() }
+    }
+}
 
 impl Middleware<Shared> for ToHttps {
     fn handle(&self, request: Request, next: Next) -> Answer<<Shared as Mode>::Future, Body> {
         if request.remote_address().is_none() {
             return next.answer(request);
         }
-        match self.0.0.get() {
+        if request.path().starts_with(CHALLENGES) {
+            return match self.challenges.call(request) {
+                Answer::Now(response) => Answer::Now(response),
+                Answer::Later(future) => Answer::Later(future),
+            };
+        }
+        match self.port.0.get() {
             Some(Some(port)) => HttpsRedirect::new().port(*port).handle(request, next),
             Some(None) => next.answer(request),
             // It listens since a moment ago.
@@ -41,6 +63,19 @@ impl Middleware<Shared> for ToHttps {
                 Answer::Now(Response::from_text(why).with_status(StatusCode::SERVICE_UNAVAILABLE))
             }
         }
+    }
+}
+
+/// Expects a certificate where a redirect is asked for.
+///
+/// # Errors
+/// [`CommandFailure::Usage`] if there is none: clients would be sent to nowhere.
+pub(super) fn check(settings: &Settings) -> Result<(), CommandFailure> {
+    match settings.https_redirect == Some(true) && !settings.wants_tls() {
+        true => Err(CommandFailure::Usage(
+            "--https-redirect needs a certificate: --tls CERT KEY, or --tls-self-signed".to_owned(),
+        )),
+        false => Ok(()),
     }
 }
 

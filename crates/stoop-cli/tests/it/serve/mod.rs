@@ -15,6 +15,8 @@ mod overload;
 mod peers;
 mod proxies;
 mod readiness;
+#[cfg(feature = "tls")]
+mod redirects;
 mod refusals;
 mod settings;
 mod signals;
