@@ -166,4 +166,8 @@ impl<M: Mode> Middleware<M> for AccessLog {
         let entry = Some(LogEntry::of(&request));
         watch::<M>(Pending { entry, log }, || next.answer(request))
     }
+
+    fn sees_refusals(&self) -> bool {
+        true
+    }
 }

@@ -213,4 +213,8 @@ impl<M: Mode> Middleware<M> for Cors {
             response
         })
     }
+
+    fn sees_refusals(&self) -> bool {
+        true
+    }
 }

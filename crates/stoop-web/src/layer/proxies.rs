@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use stoop::{Answer, Body, Network, Request, StatusCode};
+use stoop::{Answer, Body, Network, Request, Response, StatusCode};
 
 use crate::forwarded::{ForwardedFields, Malformed, client_of};
 use crate::respond::text::text;
@@ -27,9 +27,9 @@ use crate::route::mode::Mode;
 ///
 /// - A request from elsewhere, and one without such a field, is as it was.
 /// - `unknown` and obfuscated names (RFC 7239 §6.2, §6.3) end the walk: the client is then the last address before.
-/// - A `Forwarded` that its grammar does not allow is answered 400, because it cannot be told what the proxy has said. An
-///   [`AccessLog`](crate::AccessLog) that is added after this, and what else is within, does not see such a request. In
-///   the older fields, which have no grammar, what is no address ends the walk, and another scheme than `http` or
+/// - A `Forwarded` that its grammar does not allow is answered 400, because it cannot be told what the proxy has said. Of what
+///   is within, only an [`AccessLog`](crate::AccessLog), a [`Sight`](crate::Sight), `TraceRequests`
+///   and [`Cors`](crate::Cors) see such a request, whose client is the proxy. In the older fields, which have no grammar, what is no address ends the walk, and another scheme than `http` or
 ///   `https` and a host that cannot be one are passed over.
 ///
 /// ```
@@ -93,10 +93,12 @@ impl<M: Mode> Middleware<M> for TrustedProxies {
     fn handle(&self, mut request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         match self.note_client(&mut request) {
             Ok(()) => next.answer(request),
-            Err(Malformed) => {
-                let why = "400 Bad Request: the field Forwarded is malformed (RFC 7239 §4)\n";
-                Answer::Now(text(StatusCode::BAD_REQUEST, why))
-            }
+            Err(Malformed) => next.refuse(request, malformed),
         }
     }
+}
+
+fn malformed() -> Response {
+    let why = "400 Bad Request: the field Forwarded is malformed (RFC 7239 §4)\n";
+    text(StatusCode::BAD_REQUEST, why)
 }

@@ -38,6 +38,13 @@ use crate::route::states::WorkerState;
 pub trait Middleware<M: Mode> {
     /// Answers the request, by [`Next::answer`] or by itself.
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body>;
+
+    /// Whether it is run around an answer too that middleware of this crate gives in place of the rest of the chain: what
+    /// tells of each exchange is, and what changes nothing but fields of responses may be.
+    #[doc(hidden)]
+    fn sees_refusals(&self) -> bool {
+        false
+    }
 }
 
 /// The rest of the chain behind middleware: more of it, and the endpoint.
@@ -46,11 +53,14 @@ pub struct Next<M: Mode = Shared> {
     state: Arc<WorkerState<M>>,
     spans: Spans,
     index: usize,
+    /// What is answered in place of the endpoint, and of all that does not see refusals.
+    refusal: Option<fn() -> Response>,
 }
 
 impl<M: Mode> Next<M> {
     pub(crate) fn new(slot: &Arc<Slot<M>>, state: &Arc<WorkerState<M>>, spans: &Spans) -> Self {
-        Self { slot: slot.clone(), state: state.clone(), spans: *spans, index: 0 }
+        let (slot, state) = (slot.clone(), state.clone());
+        Self { slot, state, spans: *spans, index: 0, refusal: None }
     }
 
     /// The response of the rest of the chain. The request's path must be the one that came: the parameters of the
@@ -64,13 +74,28 @@ impl<M: Mode> Next<M> {
 
     /// The answer of the rest of the chain, which is there at once if nothing in it waits.
     pub fn answer(mut self, request: Request) -> Answer<M::Future, Body> {
-        if let Some(middleware) = self.slot.chain.get(self.index) {
-            let middleware = middleware.clone();
+        while let Some(middleware) = self.slot.chain.get(self.index) {
             self.index += 1;
-            return middleware.handle(request, self);
+            if self.refusal.is_none() || middleware.sees_refusals() {
+                let middleware = middleware.clone();
+                return middleware.handle(request, self);
+            }
+        }
+        if let Some(refusal) = self.refusal {
+            return Answer::Now(refusal());
         }
         let matched = Matched(self.slot.matched(&self.spans, &*self.state));
         self.slot.endpoint.call(request, &matched)
+    }
+
+    /// Answers by `refusal` in place of the rest of the chain, of which only what sees refusals is run: logs and counters.
+    pub(crate) fn refuse(
+        mut self,
+        request: Request,
+        refusal: fn() -> Response,
+    ) -> Answer<M::Future, Body> {
+        self.refusal = Some(refusal);
+        self.answer(request)
     }
 
     /// The pattern of the route, such as `/users/{id}`; empty where no route was found.

@@ -256,4 +256,8 @@ impl<M: Mode> Middleware<M> for Sight {
         let counted = Counted::of(&self.0, &request, next.pattern());
         watch::<M>(counted, || next.answer(request))
     }
+
+    fn sees_refusals(&self) -> bool {
+        true
+    }
 }

@@ -110,6 +110,10 @@ impl<M: Mode> Middleware<M> for TraceRequests {
         let traced = Traced { span: span.clone(), began: now(), status: None };
         watch::<M>(traced, || within::<M>(request, next, TraceScope { span, context }))
     }
+
+    fn sees_refusals(&self) -> bool {
+        true
+    }
 }
 
 /// The answer of the rest of the chain, which runs in the scope.

@@ -2,10 +2,11 @@
 
 use stoop::{Client, LocalServer, Request, Versions};
 use stoop_web::{
-    Authority, Extension, ForwardedClient, HttpsRedirect, Peer, Router, StrictTransport,
-    TrustedProxies, get,
+    AccessLog, Authority, Cors, Extension, ForwardedClient, HttpsRedirect, Peer, Router, Sight,
+    StrictTransport, TrustedProxies, get,
 };
 
+use crate::access_log::Lines;
 use crate::kit::field;
 
 const VERSIONS: [Versions; 2] = [Versions::Http1, Versions::Http2];
@@ -64,6 +65,42 @@ async fn a_trusted_proxy_names_the_client_and_a_stranger_does_not() {
                 assert_eq!(text(&stranger, fields).await, format!("{STRANGER} inner.test"));
             }
         }
+    }
+}
+
+/// The answer is the proxies', and what tells of exchanges sees it, within them as around them. Nothing else does.
+#[tokio::test]
+async fn what_a_proxy_says_wrongly_is_logged_and_counted_as_other_answers_are() {
+    async fn stamp(request: Request, next: stoop_web::Next) -> stoop::Response {
+        next.run(request).await.with_field("x-stamp", "seen").unwrap()
+    }
+    for versions in VERSIONS {
+        let (lines, sight) = (Lines::default(), Sight::new());
+        let log = AccessLog::custom(lines.clone(), |entry, line| {
+            let status = entry.status().map_or(0, |status| status.as_u16());
+            line.extend_from_slice(format!("{:?} {status}", entry.peer()).as_bytes());
+        });
+        let handle = log.handle();
+        let app = Router::new().route("/a", get(|| "never")).layer(Cors::any_origin());
+        let app = Router::new().layer(TrustedProxies::forwarded(trusted())).merge(
+            Router::new()
+                .layer(HttpsRedirect::new())
+                .layer(log)
+                .layer(stamp)
+                .layer(sight.clone())
+                .merge(app),
+        );
+        let figures = Router::new().route("/metrics", get(sight.prometheus()));
+        let proxied = client(app.merge(figures), PROXY, versions);
+        let response = ask(&proxied, &[("forwarded", "for=\""), ("origin", "http://b.test")]).await;
+        assert_eq!((response.status().as_u16(), field(&response, "x-stamp")), (400, ""));
+        assert_eq!(field(&response, "access-control-allow-origin"), "*");
+        assert!(response.text().await.unwrap().contains("Forwarded is malformed"));
+        let metrics = proxied.get("http://inner.test/metrics").await.unwrap().text().await.unwrap();
+        let counted = r#"stoop_web_requests_total{method="GET",route="/a",status="4xx"} 1"#;
+        assert!(metrics.lines().any(|line| line == counted), "{metrics}");
+        handle.flush();
+        assert_eq!(lines.text(), format!("Some({PROXY}) 400\n"));
     }
 }
 

@@ -47,6 +47,27 @@ fn after_sighup_the_line_of_a_request_that_runs_is_in_the_new_file() {
     assert!(new.contains("\"GET /large HTTP/1.1\" 200 41943040\n"), "{new}");
 }
 
+/// RFC 7239 §4: what the proxy has said cannot be told. Its line has the proxy for a client.
+#[test]
+fn what_a_trusted_proxy_says_wrongly_has_a_line_and_is_counted() {
+    let folder = Folder::new(&[("f", "content")]);
+    let log = folder.path().join("access.log");
+    let served = with_log(&folder, &log, "--trust-forwarded 127.0.0.1 --status=all");
+    let (head, content) = served.get("/f", "forwarded: for=\"\r\n");
+    assert!(head.starts_with("HTTP/1.1 400") && content.contains("Forwarded is malformed"));
+    crate::stoop::wait_for("a line", || !std::fs::read_to_string(&log).unwrap().is_empty());
+    let line = std::fs::read_to_string(&log).unwrap();
+    assert!(
+        line.starts_with("127.0.0.1 - - [") && line.contains("\"GET /f HTTP/1.1\" 400 "),
+        "{line}"
+    );
+    let (_, metrics) = served.get("/_stoop/metrics", "");
+    let counted = |line: &str| {
+        line.starts_with("stoop_web_requests_total{") && line.ends_with("status=\"4xx\"} 1")
+    };
+    assert!(metrics.lines().any(counted), "{metrics}");
+}
+
 /// As of nginx. The file of options is not read.
 #[test]
 fn sigusr1_opens_the_file_anew_and_nothing_else() {
