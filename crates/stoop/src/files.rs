@@ -4,6 +4,7 @@
 //! is the content of a response. What a URL's path means (percent-encoding, hidden names, an index) is the caller's to
 //! decide before.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
@@ -23,7 +24,8 @@ use crate::body::Body;
 /// A path is relative, and of any bytes but NUL. `..` in it is refused, and a symbolic link is followed only within
 /// the directory, if at all: [`Symlinks`]. Nothing but regular files and directories is given out, so that neither a FIFO nor
 /// a device holds a core up. Linux checks all that while it opens the file (openat2), also while others rename and
-/// link in the tree; elsewhere the path is walked name by name.
+/// link in the tree; elsewhere, and with [`Symlinks::WithinVisible`] where a link is on the way, the path is walked
+/// name by name.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -80,6 +82,11 @@ impl Directory {
         Self { symlinks, ..self }
     }
 
+    /// The rule for symbolic links.
+    pub fn symlinks(&self) -> Symlinks {
+        self.symlinks
+    }
+
     /// Opens what is at `path`; the directory itself if it is empty. Where the names on the way are in memory, that is done
     /// at once, and else on one of tokio's threads for blocking work.
     ///
@@ -118,7 +125,19 @@ impl Directory {
     /// # Errors
     /// As [`list`](Self::list).
     pub fn list_blocking(&self, max: usize) -> io::Result<DirectoryListing> {
-        list_directory(&self.file, self.symlinks, max)
+        self.list_some_blocking(max, |_| true)
+    }
+
+    /// The same of the entries whose names are `wanted`: up to `max` of these, however many others there are.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn list_some_blocking(
+        &self,
+        max: usize,
+        wanted: impl FnMut(&OsStr) -> bool,
+    ) -> io::Result<DirectoryListing> {
+        list_directory(&self.file, self.symlinks, max, wanted)
     }
 
     /// What the file system knows of it now. It may wait for the disk.
@@ -191,6 +210,8 @@ mod tests {
         assert_eq!(sources.list_blocking(1_000).unwrap().entries, listing.entries);
         let found = listing.entries.iter().find(|entry| entry.name == "files.rs").unwrap();
         assert_eq!((found.is_directory, found.len), (false, content.len() as u64));
+        let some = sources.list_some_blocking(1, |name| name == "lib.rs").unwrap();
+        assert_eq!((some.entries.len(), some.is_cut), (1, false));
         let file = Directory::at("Cargo.toml").unwrap_err();
         assert_eq!(file.kind(), io::ErrorKind::NotADirectory);
     }

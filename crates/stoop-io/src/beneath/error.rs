@@ -13,7 +13,7 @@ pub enum OpenError {
     NotFound,
     /// A symbolic link leads out of the directory.
     Outside,
-    /// There is a symbolic link and they are refused, or there are too many in a row.
+    /// There is a symbolic link and they are refused, or it leads through a hidden name, or there are too many in a row.
     Symlink,
     /// It is neither a regular file nor a directory.
     Special,

@@ -37,7 +37,7 @@ pub struct DirectoryListing {
     pub is_cut: bool,
 }
 
-/// Lists up to `max` entries of `directory`; which ones of more, is the file system's choice. Links that are not to be
+/// Lists up to `max` entries of `directory` with names that are `wanted`; which ones of more, is the file system's choice. Links that are not to be
 /// followed are left out, and so is what is neither a regular file nor a directory, or is gone meanwhile. It may wait
 /// for the disk.
 ///
@@ -47,18 +47,20 @@ pub fn list_directory(
     directory: &File,
     symlinks: Symlinks,
     max: usize,
+    mut wanted: impl FnMut(&OsStr) -> bool,
 ) -> io::Result<DirectoryListing> {
     let mut listing = DirectoryListing::default();
     for entry in Dir::read_from(directory)? {
         let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
-        if name == "." || name == ".." {
+        if name == "." || name == ".." || !wanted(&name) {
             continue;
         }
+        let Some(entry) = entry_of(directory, name, symlinks) else { continue };
         if listing.entries.len() == max {
             listing.is_cut = true;
             break;
         }
-        listing.entries.extend(entry_of(directory, name, symlinks));
+        listing.entries.push(entry);
     }
     listing.entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     Ok(listing)

@@ -1,7 +1,7 @@
 //! Opens files below a directory, and never outside it, whatever the path says and wherever symbolic links lead.
 //!
-//! Linux checks each step itself (openat2 with RESOLVE_BENEATH, from 5.6 on); for other systems [`components`] walks
-//! the path by descriptors, one name at a time. Either holds while others rename and link in the tree. Left out:
+//! Linux checks each step itself (openat2 with RESOLVE_BENEATH, from 5.6 on); for other systems, and for links that may not
+//! lead through hidden names, [`components`] walks the path by descriptors, one name at a time. Either holds while others rename and link in the tree. Left out:
 //! mounts in the tree are part of it, and so are hard links.
 
 mod components;

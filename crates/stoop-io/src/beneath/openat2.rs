@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use rustix::fs::{Mode, ResolveFlags, openat2};
 use rustix::io::Errno;
 
+use super::components;
 use super::error::OpenError;
 use super::policy::{FLAGS, Symlinks};
 
@@ -25,6 +26,9 @@ pub(super) fn open(
     for _ in 0..ATTEMPTS_MAX {
         match attempt(directory, path, flags(symlinks))? {
             Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::LOOP) if symlinks == Symlinks::WithinVisible => {
+                return Some(components::open(directory, path, symlinks));
+            }
             opened => return Some(opened.map_err(OpenError::from)),
         }
     }
@@ -40,6 +44,7 @@ pub(super) fn open_cached(
     match attempt(directory, path, flags(symlinks) | ResolveFlags::CACHED)? {
         // Kernels before 5.12 do not know RESOLVE_CACHED.
         Err(Errno::AGAIN | Errno::INTR | Errno::INVAL) => None,
+        Err(Errno::LOOP) if symlinks == Symlinks::WithinVisible => None,
         opened => Some(opened.map_err(OpenError::from)),
     }
 }
@@ -67,6 +72,7 @@ fn flags(symlinks: Symlinks) -> ResolveFlags {
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     match symlinks {
         Symlinks::Within => beneath,
-        Symlinks::Refuse => beneath | ResolveFlags::NO_SYMLINKS,
+        // The kernel does not tell where a link has led: see [`components`].
+        Symlinks::WithinVisible | Symlinks::Refuse => beneath | ResolveFlags::NO_SYMLINKS,
     }
 }

@@ -145,12 +145,64 @@ fn links_are_followed_within_and_not_out() {
     }
     for (name, _, expected) in links {
         assert_eq!(opened(&tree, name, Symlinks::Within), expected, "{name}");
+        assert_eq!(opened(&tree, name, Symlinks::WithinVisible), expected, "{name}");
         assert_eq!(opened(&tree, name, Symlinks::Refuse), "Symlink", "{name}");
     }
     assert_eq!(opened(&tree, "dir/deep", Symlinks::Within), "deep");
     assert_eq!(opened(&tree, "dir/deep", Symlinks::Refuse), "Symlink");
     assert_eq!(opened(&tree, "parent/secret", Symlinks::Within), "Outside");
     assert_eq!(opened(&tree, "a/root/a/root/f", Symlinks::Within), "f");
+}
+
+/// Only names that links lead through are looked at: those of the path are the caller's to judge.
+#[test]
+fn links_are_not_followed_through_hidden_names() {
+    let tree = Tree::new();
+    for folder in [".git", "a/.well-known", ".well-known", "..2024_01_01"] {
+        fs::create_dir(tree.0.join("root").join(folder)).unwrap();
+        fs::write(tree.0.join("root").join(folder).join("x"), "x").unwrap();
+    }
+    let links = [
+        ("file", ".git/x", false),
+        ("folder", ".git", false),
+        ("a/up", "../.git/x", false),
+        ("through", ".git/../f", false),
+        ("hop", "file", false),
+        (".git/hop", "../.git/x", false),
+        ("a/known", ".well-known/x", false),
+        ("known", ".well-known/x", true),
+        ("a/root-known", "../.well-known/x", true),
+        (".git/own", "x", true),
+        // As Kubernetes does it.
+        ("..data", "..2024_01_01", true),
+        ("mounted", "..data/x", true),
+    ];
+    for (name, target, _) in links {
+        tree.link(name, target);
+    }
+    for (name, target, is_followed) in links {
+        let all = opened(&tree, name, Symlinks::Within);
+        assert!(["x", "f", "/"].contains(&&*all), "{name}: {all}");
+        let expected = if is_followed { &*all } else { "Symlink" };
+        assert_eq!(opened(&tree, name, Symlinks::WithinVisible), expected, "{name} -> {target}");
+    }
+    assert_eq!(opened(&tree, "folder/x", Symlinks::WithinVisible), "Symlink");
+    assert_eq!(opened(&tree, ".git/x", Symlinks::WithinVisible), "x");
+    let listed = list_directory(&tree.root(), Symlinks::WithinVisible, 100, |_| true).unwrap();
+    let has = |name: &str| listed.entries.iter().any(|entry| entry.name == name);
+    assert!(has("known") && has("mounted") && !has("file") && !has("folder"));
+}
+
+/// As the kernel has it: a directory on the way of a link need not be readable.
+#[test]
+fn a_directory_on_the_way_may_be_closed_to_readers() {
+    let tree = Tree::new();
+    tree.link("in", "a/b/deep");
+    let folder = tree.0.join("root/a/b");
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o311)).unwrap();
+    let content = [Symlinks::Within, Symlinks::WithinVisible].map(|rule| opened(&tree, "in", rule));
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+    assert_eq!(content, ["deep", "deep"]);
 }
 
 #[test]
@@ -177,7 +229,7 @@ fn only_regular_files_and_directories_are_given_out() {
     if device.status.success() {
         assert_eq!(opened(&tree, "zero", Symlinks::Within), "Special");
     }
-    let listed = list_directory(&tree.root(), Symlinks::Within, 100).unwrap();
+    let listed = list_directory(&tree.root(), Symlinks::Within, 100, |_| true).unwrap();
     let names: Vec<_> = listed.entries.iter().map(|entry| entry.name.to_str().unwrap()).collect();
     assert_eq!(names, ["a", "f"]);
 }
@@ -205,7 +257,7 @@ fn long_and_odd_names_are_not_found_or_opened_as_they_are() {
     let odd = OsStr::from_bytes(b"caf\xe9 \xff\n");
     if fs::write(tree.0.join("root").join(odd), "odd").is_ok() {
         assert_eq!(opened(&tree, odd, Symlinks::Refuse), "odd");
-        let listed = list_directory(&tree.root(), Symlinks::Within, 100).unwrap();
+        let listed = list_directory(&tree.root(), Symlinks::Within, 100, |_| true).unwrap();
         assert!(listed.entries.iter().any(|entry| entry.name == odd && entry.len == 3));
     }
 }
@@ -227,7 +279,7 @@ fn a_listing_is_sorted_bounded_and_without_links_that_are_not_followed() {
     tree.link("in", "a/b/deep");
     tree.link("out", "../secret");
     let list = |symlinks, max| {
-        let listing = list_directory(&tree.root(), symlinks, max).unwrap();
+        let listing = list_directory(&tree.root(), symlinks, max, |_| true).unwrap();
         let entries = listing.entries.iter();
         let names: Vec<String> = entries
             .map(|entry| {
@@ -245,7 +297,11 @@ fn a_listing_is_sorted_bounded_and_without_links_that_are_not_followed() {
     assert_eq!(list(Symlinks::Refuse, 9), ("a:true:0 f:false:1".into(), false));
     let (cut, is_cut) = list(Symlinks::Within, 1);
     assert!(is_cut && cut.split(' ').count() <= 1);
-    let modified = list_directory(&tree.root(), Symlinks::Refuse, 9).unwrap().entries[1].modified;
+    // What is left out, of whatever kind, counts for nothing.
+    let some = list_directory(&tree.root(), Symlinks::Refuse, 1, |name| name != "a").unwrap();
+    assert_eq!((some.entries.len(), &*some.entries[0].name, some.is_cut), (1, "f".as_ref(), false));
+    let listing = list_directory(&tree.root(), Symlinks::Refuse, 9, |_| true).unwrap();
+    let modified = listing.entries[1].modified;
     assert_eq!(modified, fs::metadata(tree.0.join("root/f")).unwrap().modified().ok());
 }
 
@@ -268,8 +324,9 @@ fn an_exchange_in_the_middle_of_the_way_leads_nowhere_else() {
         let directory = tree.root();
         for n in 0..4_000 {
             let path = Path::new("a/b/deep");
-            let result = match n % 2 {
+            let result = match n % 3 {
                 0 => open_beneath(directory.as_fd(), path, Symlinks::Within),
+                1 => open_beneath(directory.as_fd(), path, Symlinks::WithinVisible),
                 _ => by_names(&directory, path, Symlinks::Within),
             };
             if let Ok(mut file) = result {

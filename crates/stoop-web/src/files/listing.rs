@@ -10,7 +10,6 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_e
 use stoop::files::{DirectoryEntry, DirectoryListing};
 use stoop::{Request, Response};
 
-use super::path::is_hidden;
 use super::representation::{add, at};
 use crate::accept::preferred;
 use crate::date::rfc3339;
@@ -87,9 +86,7 @@ impl Rendered {
         path: String,
         mut listing: DirectoryListing,
         is_root: bool,
-        shows_hidden: bool,
     ) -> Self {
-        listing.entries.retain(|entry| shows_hidden || !is_hidden(entry.name.as_bytes()));
         listing.entries.sort_by_key(|entry| !entry.is_directory);
         let content = match form {
             Form::Page => page(&path, &listing, is_root).into_bytes(),

@@ -20,7 +20,8 @@ use super::coding::FileCoding;
 ///
 /// A path is decoded once. It is answered 404 if it has `..`, an empty name, an encoded slash or NUL, or a percent sign
 /// without two digits; if a name in it begins with a dot, but for `/.well-known` (RFC 8615); and if there is neither a file
-/// nor a directory, or it may not be read. No link leads out of the directory: see [`Directory`].
+/// nor a directory, or it may not be read. No link leads out of the directory, or through a hidden name: see
+/// [`symlinks`](Files::symlinks).
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -135,13 +136,17 @@ impl Files {
         self
     }
 
-    /// Serves names that begin with a dot, and lists them: among them may be `.git` and `.env`.
+    /// Serves names that begin with a dot, and lists them: among them may be `.git` and `.env`. Links may lead through them,
+    /// too.
     pub fn hidden_files(mut self) -> Self {
         self.serves_hidden = true;
         self
     }
 
-    /// What becomes of symbolic links: by default they are followed within the directory.
+    /// What becomes of symbolic links. By default they are followed within the directory, and not through hidden names, which
+    /// is [`Symlinks::WithinVisible`]; so are those of [`Symlinks::Within`], unless
+    /// [`hidden_files`](Self::hidden_files) are served. A path without links costs one call of the system, and one with a
+    /// link two for each name and two more, on a thread that may block; what was found is remembered as any file.
     pub fn symlinks(mut self, symlinks: Symlinks) -> Self {
         self.directory = self.directory.with_symlinks(symlinks);
         self

@@ -1,12 +1,14 @@
 //! Answers a request for a file: at once if what is at its path is remembered, else after a lookup.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::future::Future;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use stoop::files::{OpenError, Opened};
+use stoop::files::{OpenError, Opened, Symlinks};
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
 use super::cache::Cache;
@@ -15,7 +17,7 @@ use super::found::Found;
 use super::listing::{Form, Rendered};
 use super::making::Making;
 use super::options::{Files, page_of};
-use super::path::FilePath;
+use super::path::{FilePath, is_hidden};
 use super::representation::add;
 use super::respond::{page, respond};
 use crate::accept::names_html;
@@ -37,7 +39,11 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn new(files: Files) -> Self {
+    pub(super) fn new(mut files: Files) -> Self {
+        // What is not served by its own name is not served by another one either.
+        if !files.serves_hidden && files.directory.symlinks() == Symlinks::Within {
+            files = files.symlinks(Symlinks::WithinVisible);
+        }
         let cache = files.cache.clone().map(|limits| Arc::new(Cache::new(limits)));
         Self { files, cache, lists: Arc::default() }
     }
@@ -132,10 +138,11 @@ impl Service {
         };
         let (form, path) = (Form::of(request), one_spelling(request.path()).into_owned());
         let (is_root, shows_hidden) = (rest.is_empty(), self.files.serves_hidden);
+        let is_shown = move |name: &OsStr| shows_hidden || !is_hidden(name.as_bytes());
         let key = form.key(&path);
         let render = move || {
-            let listing = directory.list_blocking(max)?;
-            Ok(Rendered::new(form, path, listing, is_root, shows_hidden))
+            let listing = directory.list_some_blocking(max, is_shown)?;
+            Ok(Rendered::new(form, path, listing, is_root))
         };
         let Some(rendered) = self.lists.get(key, render).await else {
             let why = "the directory cannot be read";

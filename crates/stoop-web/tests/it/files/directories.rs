@@ -171,6 +171,19 @@ async fn a_listing_is_bounded_and_says_so() {
     assert!(json.ends_with("],\"is_cut\":true}\n"));
 }
 
+/// Names that are not shown take no place of those that are.
+#[tokio::test]
+async fn hidden_names_do_not_count_among_those_that_are_listed() {
+    let tree = Tree::new(&[("dir/b.txt", b""), ("dir/a.txt", b"")]);
+    for number in 0..50 {
+        tree.write(&format!("dir/.hidden-{number}"), b"");
+    }
+    let client = client(tree.files().listing(2));
+    let (_, page) = get(&client, "/dir/", &[]).await;
+    assert_eq!(page.matches("<tr><td><a href=\"./").count(), 2, "{page}");
+    assert!(!page.contains("There are more entries"));
+}
+
 /// Otherwise a client could have a list made, and held, for each spelling of its path.
 #[tokio::test]
 async fn all_spellings_of_a_path_have_the_same_list() {

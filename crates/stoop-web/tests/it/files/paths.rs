@@ -150,6 +150,58 @@ async fn hidden_files_and_links_are_served_as_the_options_say() {
     assert_eq!(get(&strict, "/dir/inner.txt", &[]).await.0, 200);
 }
 
+/// What is not served by its own name is not served by another one.
+#[tokio::test]
+async fn a_link_leads_to_no_hidden_file() {
+    let tree = tree();
+    for (target, name) in [
+        (".git/config", "pub"),
+        (".git", "folder"),
+        ("../.env", "dir/env"),
+        (".git/config", "page.html.gz"),
+        ("folder", "twice"),
+        (".well-known/security.txt", "security.txt"),
+        ("../dir/inner.txt", ".well-known/inner.txt"),
+        ("..2024", "..data"),
+        ("..data/mounted.txt", "mounted.txt"),
+    ] {
+        symlink(target, tree.path("public").join(name)).unwrap();
+    }
+    tree.write("public/..2024/mounted.txt", b"mounted");
+    tree.write("public/page.html", b"page");
+    let hidden = ["/pub", "/folder/config", "/dir/env", "/twice/config"];
+    let shown = [
+        ("/security.txt", "contact"),
+        ("/.well-known/inner.txt", "inner"),
+        ("/mounted.txt", "mounted"),
+    ];
+    let coded = || public(&tree).precompressed([stoop_web::FileCoding::Gzip]);
+    let within = || public(&tree).symlinks(Symlinks::Within);
+    for files in [coded(), coded().without_cache(), within().listing(100)] {
+        let client = client(files);
+        // The second time it is remembered.
+        for target in hidden.iter().chain(&hidden) {
+            assert_eq!(get(&client, target, &[]).await.0, 404, "{target}");
+        }
+        for (target, content) in shown {
+            assert_eq!(get(&client, target, &[]).await, (200, content.to_owned()), "{target}");
+        }
+        let page = get(&client, "/page.html", &[("accept-encoding", "gzip")]).await;
+        assert_eq!(page, (200, "page".to_owned()));
+        let (_, list) = get(&client, "/", &[("accept", "text/html")]).await;
+        assert!(!list.contains("./pub\"") && !list.contains("./folder"), "{list}");
+    }
+    for files in [within().hidden_files(), public(&tree).hidden_files()] {
+        let client = client(files);
+        for target in hidden {
+            assert_eq!(get(&client, target, &[]).await, (200, "hidden".to_owned()), "{target}");
+        }
+    }
+    let strict = client(public(&tree).hidden_files().symlinks(Symlinks::WithinVisible));
+    assert_eq!(get(&strict, "/.git/config", &[]).await.0, 200);
+    assert_eq!(get(&strict, "/pub", &[]).await.0, 404);
+}
+
 /// RFC 3986 §4.2: a reference that begins with two slashes names a host.
 #[tokio::test]
 async fn a_redirect_names_no_host() {
