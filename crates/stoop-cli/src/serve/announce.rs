@@ -4,7 +4,8 @@ use std::path::Path;
 
 use stoop::ServerHandle;
 
-use super::args::{Settings, StatusFor};
+use super::args::Settings;
+use super::choices::StatusFor;
 use super::{places, status};
 use crate::failure::CommandFailure;
 use crate::{stderr, streams};

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use stoop::files::Symlinks;
 use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight};
 
 use super::args::Settings;
+use super::choices::LinkPolicy;
 use super::ready::Ready;
 use super::redirect::{self, SecurePort, ToHttps};
 use super::status::{self, Status};
@@ -130,6 +132,12 @@ pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     files = files.precompressed([FileCoding::Brotli, FileCoding::Zstd, FileCoding::Gzip]);
     if settings.spa == Some(true) {
         files = files.single_page("index.html");
+    }
+    if settings.hidden == Some(true) {
+        files = files.hidden_files();
+    }
+    if settings.symlinks == Some(LinkPolicy::Refuse) {
+        files = files.symlinks(Symlinks::Refuse);
     }
     if settings.listing == Some(true) {
         files = files.listing(LISTED_MAX);

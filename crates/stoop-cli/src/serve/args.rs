@@ -1,14 +1,13 @@
 //! The options of `stoop serve` as they are typed, or written in a file by the same names.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, ValueHint};
-use serde::de::{Error, IntoDeserializer, Visitor};
-use serde::{Deserialize, Deserializer};
+use clap::{Args, ValueHint};
+use serde::Deserialize;
 use stoop::Network;
 
+use super::choices::{self, LinkPolicy, LogFormat, StatusFor};
 use super::help::AFTER_OPTIONS;
 use super::proxies::TrustedProxy;
 use super::values;
@@ -87,6 +86,15 @@ pub(super) struct Settings {
     #[arg(require_equals = true, hide_possible_values = true)]
     pub(super) listing: Option<bool>,
 
+    /// Serve names that begin with a dot too, and list them, such as .git and .env; .well-known is served without it
+    #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
+    #[arg(require_equals = true, hide_possible_values = true)]
+    pub(super) hidden: Option<bool>,
+
+    /// What becomes of symbolic links [default: within]
+    #[arg(long, value_name = "POLICY")]
+    pub(super) symlinks: Option<LinkPolicy>,
+
     /// Let the pages of all origins read the answers (CORS), and send Authorization where --auth asks for it
     #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true)]
@@ -126,7 +134,7 @@ pub(super) struct Settings {
         default_missing_value = "local",
         require_equals = true
     )]
-    #[serde(deserialize_with = "shown_to")]
+    #[serde(deserialize_with = "choices::shown_to")]
     pub(super) status: Option<StatusFor>,
 
     /// Answer /_stoop/ready, without a password, for load balancers: 200, and 503 once the server is about to end
@@ -184,32 +192,6 @@ pub(super) struct Settings {
     pub(super) quiet: Option<bool>,
 }
 
-/// The form of the access log.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum LogFormat {
-    /// The Common Log Format
-    Common,
-    /// The same with Referer and User-Agent, as Apache and nginx write it
-    Combined,
-    /// JSON, one object a line, with the time of each phase
-    Json,
-    /// No log, also where the file of options has one
-    None,
-}
-
-/// Who is shown the status.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum StatusFor {
-    /// Clients of this machine, which ask for localhost or a loopback address
-    Local,
-    /// Every client
-    All,
-    /// No client, also where the file of options shows it to some
-    None,
-}
-
 fn workers(text: &str) -> Result<usize, String> {
     units::count(text, 1..=1024).map(|count| count as usize)
 }
@@ -233,27 +215,4 @@ fn second_word(word: &str) -> Result<String, String> {
             "one directory is served; a name with a space in it goes between quotes".to_owned()
         }
     })
-}
-
-/// In a file, `true` is what the option is without a value, and `false` none.
-fn shown_to<'de, D: Deserializer<'de>>(value: D) -> Result<Option<StatusFor>, D::Error> {
-    struct Given;
-
-    impl Visitor<'_> for Given {
-        type Value = StatusFor;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("true, false, or \"local\", \"all\" or \"none\"")
-        }
-
-        fn visit_bool<E: Error>(self, is_on: bool) -> Result<StatusFor, E> {
-            Ok(if is_on { StatusFor::Local } else { StatusFor::None })
-        }
-
-        fn visit_str<E: Error>(self, who: &str) -> Result<StatusFor, E> {
-            StatusFor::deserialize(who.into_deserializer())
-        }
-    }
-
-    value.deserialize_any(Given).map(Some)
 }

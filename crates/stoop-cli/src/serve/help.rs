@@ -18,8 +18,9 @@ its file decide: --unix-mode sets them; without it they are what the umask leave
 take the place of the default; --unix-mode does nothing to them.
 
 Files: GET and HEAD, with ranges, conditional requests and precompressed variants (name.br, \
-name.zst, name.gz beside name). Names that begin with a dot are not served, but for .well-known. \
-Symbolic links are followed within the directory. A path that ends in a slash is answered by \
+name.zst, name.gz beside name). Names that begin with a dot are not served, but for .well-known at the root, unless --hidden says so. \
+Symbolic links are followed within the directory, by relative paths, and without --hidden not through names that begin with one dot \
+(pub -> .git/config is 404); --symlinks refuse answers every path with a link in it by 404. A path that ends in a slash is answered by \
 index.html in it, or by a listing where --listing allows it, and else by 404.
 
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \

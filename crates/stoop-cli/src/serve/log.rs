@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use stoop::ServingEvent;
 use stoop_web::{AccessLog, LogHandle};
 
-use super::args::{LogFormat, Settings};
+use super::args::Settings;
+use super::choices::LogFormat;
 use super::log_file::{LastLine, LogFile};
 use super::places;
 use crate::failure::CommandFailure;

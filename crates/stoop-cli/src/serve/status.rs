@@ -7,7 +7,7 @@ use stoop_web::{
     AppHandler, BasicAuth, Middleware, Mode, Next, Router, Shared, Sight, StatusPage, get,
 };
 
-use super::args::StatusFor;
+use super::choices::StatusFor;
 use crate::failure::CommandFailure;
 
 /// The page for people, and JSON for programs.

@@ -56,6 +56,37 @@ fn options_add_what_they_name() {
 }
 
 #[test]
+fn hidden_names_and_links_are_served_as_the_options_say() {
+    let site = site();
+    for (target, link) in [("a.txt", "link"), (".secret", "pub"), ("..", "up")] {
+        std::os::unix::fs::symlink(target, site.path().join(link)).unwrap();
+    }
+    site.write(".well-known/known", "known");
+    site.write("sub/.secret", "hidden");
+    for (options, hidden, public, link) in [
+        ("", "404", "404", "200"),
+        ("--hidden", "200", "200", "200"),
+        ("--hidden=false --symlinks within", "404", "404", "200"),
+        ("--symlinks refuse", "404", "404", "404"),
+        ("--hidden --symlinks refuse", "200", "404", "404"),
+    ] {
+        let served = Served::start(&site, &format!("{options} --listing"));
+        for (path, expected) in [
+            ("/.secret", hidden),
+            ("/pub", public),
+            ("/link", link),
+            ("/.well-known/known", "200"),
+            ("/up/etc/passwd", "404"),
+        ] {
+            let (head, _) = served.get(path, "");
+            assert_eq!(&head[9..12], expected, "{options} {path}");
+        }
+        let (_, listing) = served.get("/sub/", "");
+        assert_eq!(listing.contains(".secret"), hidden == "200", "{options}");
+    }
+}
+
+#[test]
 fn only_users_with_their_passwords_are_let_in() {
     let made = run(stoop("serve --auth-new ada"), "open sesame\n");
     let made = String::from_utf8(made.stdout).unwrap();
