@@ -40,6 +40,9 @@ const CORS_RESPONSE_FIELDS: [&str; 7] = [
     "retry-after",
 ];
 
+/// The page that `--spa` answers by.
+pub(super) const PAGE: &str = "index.html";
+
 /// How many entries of a directory are listed.
 const LISTED_MAX: usize = 10_000;
 
@@ -131,16 +134,23 @@ pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     })?;
     files = files.precompressed([FileCoding::Brotli, FileCoding::Zstd, FileCoding::Gzip]);
     if settings.spa == Some(true) {
-        files = files.single_page("index.html");
+        files = files.single_page(PAGE);
     }
     if settings.hidden == Some(true) {
         files = files.hidden_files();
     }
-    if settings.symlinks == Some(LinkPolicy::Refuse) {
-        files = files.symlinks(Symlinks::Refuse);
-    }
+    files = files.symlinks(symlinks(settings));
     if settings.listing == Some(true) {
         files = files.listing(LISTED_MAX);
     }
     Ok(files)
+}
+
+/// The rule for symbolic links.
+pub(super) fn symlinks(settings: &Settings) -> Symlinks {
+    match (settings.symlinks, settings.hidden) {
+        (Some(LinkPolicy::Refuse), _) => Symlinks::Refuse,
+        (_, Some(true)) => Symlinks::Within,
+        _ => Symlinks::WithinVisible,
+    }
 }

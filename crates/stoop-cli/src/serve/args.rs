@@ -24,8 +24,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) config: Option<PathBuf>,
 
-    /// Check the options, the directory, the certificates, the users, the log and the places, tell all that is wrong, and
-    /// end without listening there
+    /// Check the options, the directory, the page of --spa, the certificates, the users, the log and the places, tell all
+    /// that is wrong, and end without listening there
     #[arg(long)]
     pub(super) check: bool,
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::SocketAddr as UnixAddress;
 use std::path::{Path, PathBuf};
 
+use stoop::files::{Directory, OpenError, Opened};
 use stoop::{Address, Endpoint};
 
 use super::app::{self, Kept};
@@ -59,7 +60,11 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
     note(log::check(settings));
     note(certificate(settings));
     let mut is_well = note(redirect::check(settings));
-    is_well &= note(app::files(settings).map(drop));
+    let has_directory = note(app::files(settings).map(drop));
+    if has_directory {
+        note(page(settings));
+    }
+    is_well &= has_directory;
     for index in 0..settings.auth.len() {
         is_well &= note(users::check(&settings.auth, index));
     }
@@ -68,6 +73,26 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
         note(app::app(settings, &Kept::new(settings), None).map(drop));
     }
     found
+}
+
+/// Expects the page that `--spa` answers by. A server starts without it, and serves it once it is there.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if there is none.
+fn page(settings: &Settings) -> Result<(), CommandFailure> {
+    if settings.spa != Some(true) {
+        return Ok(());
+    }
+    let directory = settings.directory();
+    let opened = Directory::at(&directory).map_err(OpenError::Io);
+    let rule = app::symlinks(settings);
+    let why = match opened.and_then(|opened| opened.with_symlinks(rule).open_blocking(app::PAGE)) {
+        Ok(Opened::File(_)) => return Ok(()),
+        Ok(Opened::Directory(_)) => "it is a directory".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let place = directory.display();
+    Err(CommandFailure::Io(format!("--spa has no {} to answer by in {place}: {why}", app::PAGE)))
 }
 
 #[cfg(feature = "tls")]

@@ -78,4 +78,4 @@ and ends as on SIGTERM once that one serves: no connection is refused meanwhile.
 nothing changes.
 
 Exit codes: 0 ended by a signal; 2 the command line or the file of --config is wrong; 3 it could \
-not listen, or read or write a file.";
+not listen, or read or write a file, or --check has found that, or no index.html for --spa (a server starts without one).";

@@ -161,6 +161,30 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
     assert_eq!(run(command(&folder, &options), "").code, Some(0));
 }
 
+/// A server starts without the page, which may be built later: what it says then is `there is no index.html in it`.
+#[test]
+fn a_check_misses_the_page_of_an_application() {
+    let folder = Folder::new(&[("a.txt", "a")]);
+    let check = |options: &str| run(command(&folder, &format!("--check {options}")), "");
+    let missing = check("--spa");
+    assert_eq!(missing.code, Some(3), "{missing:?}");
+    let place = folder.path().display();
+    let expected =
+        format!("--spa has no index.html to answer by in {place}: there is no such file\n");
+    assert!(missing.stderr.ends_with(&expected), "{}", missing.stderr);
+    assert_eq!(check("--spa=false").code, Some(0));
+    folder.write(".build/index.html", "home");
+    symlink(".build/index.html", folder.path().join("index.html")).unwrap();
+    for (options, code) in
+        [("--spa", 3), ("--spa --hidden", 0), ("--spa --hidden --symlinks refuse", 3)]
+    {
+        assert_eq!(check(options).code, Some(code), "{options}");
+    }
+    std::fs::remove_file(folder.path().join("index.html")).unwrap();
+    folder.write("index.html", "home");
+    assert_eq!(check("--spa --symlinks refuse").code, Some(0));
+}
+
 #[test]
 fn a_hash_is_made_of_a_password() {
     let made = run(stoop("serve --auth-new ada"), "secret\n");
