@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use stoop::{Request, StatusCode};
 
 use crate::extract::argument::FromContent;
-use crate::extract::content::{media_type, read, wrong_type};
+use crate::extract::content::{media_type, plain_content, read, wrong_type};
 use crate::extract::json_problems::{further, shown};
 use crate::extract::problem::{Place, Problem};
 use crate::extract::rejection::Rejection;
@@ -18,6 +18,7 @@ impl<T: DeserializeOwned + Send + 'static> FromContent for Json<T> {
         if !is_json(found) {
             return Err(wrong_type(found, "application/json"));
         }
+        plain_content(&request)?;
         let bytes = read(request.into_body(), body_bytes_max).await?;
         parse(&bytes).map(Self)
     }

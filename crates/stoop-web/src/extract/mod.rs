@@ -17,8 +17,10 @@ mod state;
 mod values;
 
 pub use argument::{FromContent, FromHead, Head, Immediate, ViaContent, ViaHead};
+#[cfg(feature = "compression")]
+pub(crate) use content::is_encoded;
 #[cfg(feature = "multipart")]
-pub(crate) use content::{unread, wrong_type};
+pub(crate) use content::{plain_content, unread, wrong_type};
 pub use fields::{Authority, Extension, Pattern, Peer};
 pub use function::IntoEndpoint;
 pub use path::Path;

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use stoop::{Method, Request, StatusCode};
 
 use crate::extract::argument::{FromContent, FromHead, Head};
-use crate::extract::content::{media_type, read, wrong_type};
+use crate::extract::content::{media_type, plain_content, read, wrong_type};
 use crate::extract::problem::{Place, Problem};
 use crate::extract::rejection::Rejection;
 use crate::extract::values::{Pair, from_pairs};
@@ -43,7 +43,7 @@ impl<T: DeserializeOwned> FromHead for Query<T> {
 /// A form, `application/x-www-form-urlencoded`, as [`Query`] is one: the content of a request, or the query of a
 /// GET or HEAD, which is where browsers put a form without `method=post`.
 ///
-/// Content of another type is answered 415, more than 2 MiB 413, unless
+/// Content of another type, and in a content coding unless [`Decompress`](crate::Decompress) is around it, is answered 415, more than 2 MiB 413, unless
 /// [`body_bytes_max`](crate::Router::body_bytes_max) says otherwise, and what is wrong 400.
 ///
 /// ```
@@ -72,6 +72,7 @@ impl<T: DeserializeOwned + Send + 'static> FromContent for Form<T> {
         if !found.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             return Err(wrong_type(found, "application/x-www-form-urlencoded"));
         }
+        plain_content(&request)?;
         let bytes = read(request.into_body(), body_bytes_max).await?;
         decode(Place::Content, &bytes).map(Self)
     }

@@ -8,6 +8,7 @@ use http_body::Frame;
 use stoop::body::ContentCoding;
 use stoop::{Answer, Body, Error, Request, Response, StatusCode};
 
+use crate::extract::is_encoded;
 use crate::respond::text::text;
 use crate::route::middleware::{Middleware, Next};
 use crate::route::mode::Mode;
@@ -80,12 +81,6 @@ impl<M: Mode> Middleware<M> for Decompress {
         *request.body_mut() = Body::stream(OfRequest(body));
         next.answer(request)
     }
-}
-
-fn is_encoded(request: &Request) -> bool {
-    let names = request.fields().all("content-encoding");
-    let mut names = names.flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
-    names.any(|name| !name.is_empty() && !name.eq_ignore_ascii_case(b"identity"))
 }
 
 /// RFC 9110 §15.5.16.

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::{Bytes, BytesMut};
 use stoop::{Body, IntoResponse, Request, Response, StatusCode};
 
-use crate::extract::{FromContent, Place, Problem, Rejection, unread, wrong_type};
+use crate::extract::{FromContent, Place, Problem, Rejection, plain_content, unread, wrong_type};
 use crate::multipart::boundary::boundary;
 use crate::multipart::head::PartHead;
 use crate::multipart::scanner::{Scanned, Scanner};
@@ -17,7 +17,7 @@ const PARTS_MAX: usize = 1000;
 /// A form with files, `multipart/form-data`, as the last argument of a handler: its parts are read as they come, and
 /// nothing of them is kept.
 ///
-/// Content of another type is answered 415. A form has at most 1,000 parts and, in all, 2 MiB, unless
+/// Content of another type, and in a content coding, is answered 415, unless [`Decompress`](crate::Decompress) is around it. A form has at most 1,000 parts and, in all, 2 MiB, unless
 /// [`body_bytes_max`](crate::Router::body_bytes_max) says otherwise: 413 beyond that. The fields of a part have at most
 /// 8 KiB, and what is malformed is a 400, where the handler passes the error on.
 ///
@@ -66,6 +66,7 @@ impl FromContent for Multipart {
         let Some(boundary) = boundary(&content_type) else {
             return Err(wrong_type(&content_type, "multipart/form-data with a boundary"));
         };
+        plain_content(&request)?;
         Ok(Self {
             scanner: Scanner::new(&boundary),
             body: request.into_body(),

@@ -9,7 +9,8 @@ use crate::respond::text::text;
 ///
 /// A value that cannot be JSON, such as a map whose keys are no strings, is answered 500.
 ///
-/// As an extractor it needs a Content-Type of `application/json` or `application/…+json`, else the answer is 415; content
+/// As an extractor it needs a Content-Type of `application/json` or `application/…+json`, and content in no content coding
+/// unless [`Decompress`](crate::Decompress) is around it, else the answer is 415; content
 /// that is no JSON, or not that of the type, is answered 400 with line, column and the path of what is wrong first, and, of
 /// content of up to 16 KiB, with the paths of what else is wrong, as far as the type tells; more than 2 MiB is 413, unless [`body_bytes_max`](crate::Router::body_bytes_max) says otherwise.
 ///

@@ -59,6 +59,35 @@ async fn arguments_are_made_of_path_query_and_content() {
     assert_eq!(text(response).await, (200, "7 2 3 pen 4".to_owned()));
 }
 
+/// RFC 9110 §15.5.16: what would be read instead is said. Nothing decodes it here.
+#[tokio::test]
+async fn content_in_a_coding_is_not_taken_for_what_it_is_a_coding_of() {
+    let client = shop();
+    let item = r#"{"name":"pen","count":4}"#;
+    for (target, content_type, content) in [
+        ("/own", "application/json", item),
+        ("/shops/7/items?page=2&size=3", "application/json", item),
+        ("/form", "application/x-www-form-urlencoded", "page=1&size=2"),
+        ("/text", "text/plain", "hello"),
+    ] {
+        for (coding, is_coded) in [("gzip", true), ("identity, br", true), ("Identity", false)] {
+            let request = Request::post(&format!("http://a.test{target}"), content).unwrap();
+            let request = request.with_field("content-type", content_type).unwrap();
+            let request = request.with_field("content-encoding", coding).unwrap();
+            let response = client.send(request).await.unwrap();
+            let accepted = field(&response, "accept-encoding").to_owned();
+            let (status, told) = text(response).await;
+            let why = format!("it is in the content coding \"{coding}\", and none is read here");
+            assert_eq!(told.contains(&why), is_coded, "{target} {coding}: {told}");
+            // That handler answers by itself.
+            if target != "/own" {
+                let expected = if is_coded { (415, "identity") } else { (200, "") };
+                assert_eq!((status, &*accepted), expected, "{target} {coding}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn one_answer_tells_all_that_is_wrong_with_all_arguments() {
     let url = "http://a.test/shops/x/items?size=999";

@@ -4,7 +4,7 @@ use stoop::body::{Form, Part};
 use stoop::{Body, Client, Response};
 use stoop_web::{Multipart, MultipartError, Router, post};
 
-use crate::kit::{client, text};
+use crate::kit::{client, field, text};
 
 fn service() -> Client {
     async fn list(mut form: Multipart) -> Result<String, MultipartError> {
@@ -80,4 +80,12 @@ async fn what_is_malformed_incomplete_or_too_large_says_so() {
     assert_eq!(send("/limited", body).await.status(), 413);
     let _ = sent.await.unwrap();
     assert_eq!(service().post("http://a.test/").body("a=b").await.unwrap().status(), 415);
+    let coded = stoop::Request::post("http://a.test/", part("a", "x") + "--b--\r\n").unwrap();
+    let coded = coded.with_field("content-type", "multipart/form-data; boundary=b").unwrap();
+    let coded = coded.with_field("content-encoding", "gzip").unwrap();
+    let response = service().send(coded).await.unwrap();
+    assert_eq!(
+        (response.status().as_u16(), field(&response, "accept-encoding")),
+        (415, "identity")
+    );
 }
