@@ -120,7 +120,7 @@ impl Cookie {
     }
 
     /// Adds it to a response as Set-Cookie. A name that is no token, or a path or domain with a semicolon or a control
-    /// character in it, is a defect of the handler, and a 500 without fields takes the place of the status.
+    /// character in it, is a defect of the handler, and a 500 takes the place of the response, its content and its fields.
     pub fn set_on<B>(&self, mut response: Response<B>) -> Response<B> {
         let is_added = self.is_well_formed()
             && response.fields_mut().push("set-cookie", self.to_string().as_bytes()).is_ok();
@@ -128,7 +128,8 @@ impl Cookie {
             return response;
         }
         response.fields_mut().clear();
-        response.with_status(StatusCode::INTERNAL_SERVER_ERROR)
+        let response = response.with_status(StatusCode::INTERNAL_SERVER_ERROR);
+        response.with_text("500 Internal Server Error: the handler sets a malformed cookie\n")
     }
 
     fn is_well_formed(&self) -> bool {
@@ -198,8 +199,16 @@ mod tests {
             Cookie::new("a", "x").path("/; Domain=evil.test"),
             Cookie::new("a", "x").domain("b\r\nset-cookie: c=d"),
         ] {
-            let response = cookie.set_on(Response::from_text("secret"));
+            let response = cookie.set_on(Response::from_json("\"secret\""));
             assert_eq!((response.status().as_u16(), response.field("set-cookie")), (500, None));
+            assert_eq!(response.field("content-type"), Some(&b"text/plain; charset=utf-8"[..]));
+            let why = b"500 Internal Server Error: the handler sets a malformed cookie\n";
+            let mut content = std::pin::pin!(response.into_body().bytes(1_000));
+            let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+            match content.as_mut().poll(&mut cx) {
+                std::task::Poll::Ready(Ok(content)) => assert_eq!(&*content, why),
+                other => panic!("{other:?}"),
+            }
         }
         let good = Cookie::new("a", "x\r\nb").set_on(Response::from_text(""));
         assert!(good.field("set-cookie").unwrap().starts_with(b"a=x%0D%0Ab;"));

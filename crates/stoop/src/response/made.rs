@@ -114,6 +114,14 @@ impl<B> Response<B> {
         self
     }
 
+    /// Replaces the content by text in UTF-8, as `text/plain; charset=utf-8`: for what stands in place of another response.
+    pub fn with_text(mut self, text: impl Into<Bytes>) -> Self {
+        self.fields_mut().remove("content-type");
+        self.content_type = Some("text/plain; charset=utf-8");
+        self.payload = Payload::Full(text.into());
+        self
+    }
+
     /// Adds a field. A Content-Length that is not that of the content is a defect of the handler, and an
     /// empty 500 is sent in place of the response.
     ///
