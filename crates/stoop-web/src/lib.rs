@@ -136,7 +136,7 @@
 //! | what | default | beyond it | by |
 //! |---|---|---|---|
 //! | content that an argument reads | 2 MiB | 413 | [`Router::body_bytes_max`], [`Route::body_bytes_max`] |
-//! | time until the response's head | none but the server's | 503 | [`Router::time_limit`], [`Route::time_limit`] |
+//! | time until the response's head | none but the server's | 503 with Retry-After | [`Router::time_limit`], [`Route::time_limit`] |
 //! | names of a query or form | 1,000 | 400 | |
 //! | parts of a form with files, the fields of each | 1,000, 8 KiB | 413, 400 | |
 //! | what an answer tells of wrong arguments | 32 problems, 256 bytes of a name, 1 KiB of a detail | left out | |

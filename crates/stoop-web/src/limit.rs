@@ -27,7 +27,10 @@ impl<M: Mode> Middleware<M> for TimeLimit {
 /// 503 (RFC 9110 §15.6.4), as beyond the server's own limit for handlers.
 fn late() -> Response {
     let why = "503 Service Unavailable: the answer took too long\n";
-    text(StatusCode::SERVICE_UNAVAILABLE, why)
+    let mut response = text(StatusCode::SERVICE_UNAVAILABLE, why);
+    // As the server's own answer has it.
+    let _ = response.fields_mut().push("retry-after", b"5");
+    response
 }
 
 /// How many bytes of content a request may have.

@@ -106,7 +106,7 @@ pub use handler::{Answer, Handler, IntoHandler};
 pub use limits::{ServerLimits, ServerTime, SheddingLimits};
 pub use local::LocalServer;
 pub use server::{
-    Binding, DroppedHandler, ListenError, PauseReason, ProxyProtocol, RefusalReason,
+    Binding, DroppedHandler, HandlerPanic, ListenError, PauseReason, ProxyProtocol, RefusalReason,
     ResponseCounts, Server, ServerHandle, ServerStats, ServerTimeout, ServingEvent, ShedReason,
     TimeoutCounts,
 };

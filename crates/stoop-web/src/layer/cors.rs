@@ -6,8 +6,9 @@ use std::time::Duration;
 use stoop::{Answer, Body, Method, Request, Response, StatusCode};
 
 use crate::layer::vary::add_vary;
+use crate::route::cover::{Cover, cover};
 use crate::route::middleware::{Middleware, Next};
-use crate::route::mode::{Mode, map};
+use crate::route::mode::Mode;
 
 /// Which origins may read the answers from a browser, and what their requests may be.
 ///
@@ -15,7 +16,9 @@ use crate::route::mode::{Mode, map};
 /// safelist) are readable by the origins. A preflight, which is an OPTIONS with Origin and
 /// Access-Control-Request-Method, is answered here: 204, and to an origin that may not without permission, which is
 /// how a browser learns of it. All other requests are answered as without this, by the handler, also where
-/// the browser will not let the page read it: CORS is no protection against requests.
+/// the browser will not let the page read it: CORS is no protection against requests. An answer that a router or a server gives
+/// in place of the handler's, because that took too long (503) or panicked (500), can be read like the handler's own; one that
+/// is given before the handler is called, as where a server sheds load, cannot.
 ///
 /// It belongs around [`BasicAuth`](crate::BasicAuth) and [`BearerAuth`](crate::BearerAuth), and so is added before them: a preflight
 /// has no credentials, and a 401 without these fields cannot be read. `Authorization` is a field that has to be
@@ -196,6 +199,21 @@ fn set(response: &mut Response, name: &str, value: &str) {
     let _ = response.fields_mut().set(name, value.as_bytes());
 }
 
+/// What the answer to a request of that origin has.
+struct Permit {
+    cors: Cors,
+    origin: Option<String>,
+}
+
+impl Cover for Permit {
+    fn add(&self, response: &mut Response) {
+        let Self { cors, origin } = self;
+        if cors.permit(response, origin.as_deref()) && !cors.exposed.is_empty() {
+            set(response, "access-control-expose-headers", &cors.exposed);
+        }
+    }
+}
+
 impl<M: Mode> Middleware<M> for Cors {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
         let origin = text_of(&request, "origin");
@@ -205,13 +223,8 @@ impl<M: Mode> Middleware<M> for Cors {
         {
             return Answer::Now(self.preflight(&request, origin, method));
         }
-        let (cors, origin) = (self.clone(), origin.map(str::to_owned));
-        map::<M>(next.answer(request), move |mut response| {
-            if cors.permit(&mut response, origin.as_deref()) && !cors.exposed.is_empty() {
-                set(&mut response, "access-control-expose-headers", &cors.exposed);
-            }
-            response
-        })
+        let permit = Permit { cors: self.clone(), origin: origin.map(str::to_owned) };
+        cover::<M>(permit, || next.answer(request))
     }
 
     fn sees_refusals(&self) -> bool {

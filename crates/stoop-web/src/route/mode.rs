@@ -11,6 +11,7 @@ use std::time::Duration;
 use stoop::{Answer, Body, Request, Response};
 
 use crate::late::drop_late;
+use crate::route::cover::{Cover, Covered};
 use crate::route::endpoint::Endpoint;
 use crate::route::middleware::{Middleware, Next};
 
@@ -52,6 +53,8 @@ pub trait Mode: Sized + sealed::Sealed + 'static {
     fn after(first: Before, next: Next<Self>) -> Self::Future;
     #[doc(hidden)]
     fn within(future: Self::Future, limit: Duration, late: fn() -> Response) -> Self::Future;
+    #[doc(hidden)]
+    fn covered(future: Self::Future, cover: impl Cover) -> Self::Future;
     #[cfg(feature = "tracing")]
     #[doc(hidden)]
     fn around(
@@ -139,11 +142,20 @@ macro_rules! mode {
                     match tokio::time::timeout(limit, &mut future).await {
                         Ok(response) => response,
                         Err(_) => {
-                            drop_late(future);
-                            late()
+                            let added = drop_late(future);
+                            let mut response = late();
+                            for field in added.iter() {
+                                // It is a field of a response already.
+                                let _ = response.fields_mut().push(field.name(), field.value());
+                            }
+                            response
                         }
                     }
                 })
+            }
+
+            fn covered(future: Self::Future, cover: impl Cover) -> Self::Future {
+                Box::pin(Covered::new(future, cover))
             }
 
             #[cfg(feature = "tracing")]

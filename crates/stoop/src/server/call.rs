@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
 use http::StatusCode;
-use stoop_proto::{BodySize, CloseReason, Misuse, ResponseParts};
+use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts};
 
 use crate::body::Body;
 use crate::body::request_body::RequestBodyWriter;
@@ -19,6 +19,7 @@ use crate::server::core::Core;
 use crate::server::date;
 use crate::server::events::ServerTimeout;
 use crate::server::future_pool::FutureSlot;
+use crate::server::handler_panic::HandlerPanic;
 use crate::server::monitor::HandledRequest;
 use crate::server::shedding::overloaded;
 
@@ -107,8 +108,35 @@ pub(in crate::server) fn content_timeout(kind: ErrorKind) -> ServerTimeout {
 }
 
 /// Why a 503 is sent in place of a handler's response.
-pub(in crate::server) const LATE_HANDLER: &str =
-    "the handler did not answer in time (RFC 9110 §15.6.4)";
+const LATE_HANDLER: &str = "the handler did not answer in time (RFC 9110 §15.6.4)";
+
+/// When the client of a handler that is late is asked to come back, in seconds: it is rather slow than busy for a moment.
+const LATE_RETRY_AFTER_SECONDS: &[u8] = b"5";
+
+/// The answer in place of a handler that is late, with fields that what it held has added.
+pub(in crate::server) fn late_handler<B>(added: Option<&Fields>) -> Response<B> {
+    let mut response = Response::failure(StatusCode::SERVICE_UNAVAILABLE, LATE_HANDLER);
+    // Texts of ours have nothing that no field may have.
+    let _ = response.fields_mut().push("retry-after", LATE_RETRY_AFTER_SECONDS);
+    add(&mut response, added);
+    response
+}
+
+/// The answer in place of a handler that has panicked with this.
+#[cold]
+fn panicked<B>(payload: &(dyn Any + Send)) -> Response<B> {
+    let mut response = Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED);
+    add(&mut response, HandlerPanic::fields_of(payload));
+    response
+}
+
+/// Adds fields that middleware would have added to the handler's answer.
+fn add<B>(response: &mut Response<B>, fields: Option<&Fields>) {
+    for field in fields.into_iter().flat_map(Fields::iter) {
+        // They were in a list of fields already.
+        let _ = response.fields_mut().push(field.name(), field.value());
+    }
+}
 
 /// Why a 501 is sent in place of a response that switches protocols.
 pub(in crate::server) const NOT_SWITCHED: &str =
@@ -154,11 +182,10 @@ pub(in crate::server) fn call_handler<H: Handler>(
         Err(payload) => Some(payload),
     };
     let Some(mut slot) = later else {
+        let payload = panic.unwrap_or_else(|| Box::new(()));
         // Its message has been shown by the program's panic hook.
-        if let Some(payload) = panic {
-            monitor.panicked(handled.as_deref(), &*payload);
-        }
-        return Ok(Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED));
+        monitor.panicked(handled.as_deref(), &*payload);
+        return Ok(panicked(&*payload));
     };
     match poll(&mut slot) {
         Poll::Ready(response) => {
@@ -185,8 +212,9 @@ pub(in crate::server) fn poll_handler<H: Handler>(
         catch_unwind(AssertUnwindSafe(|| future.poll(cx).map(IntoResponse::into_response)));
     RequestBodyWriter::set_polled(content, false);
     polled.unwrap_or_else(|payload| {
+        let response = panicked(&*payload);
         slot.panicked(payload);
-        Poll::Ready(Response::refusal(StatusCode::INTERNAL_SERVER_ERROR, PANICKED))
+        Poll::Ready(response)
     })
 }
 

@@ -1,14 +1,17 @@
 //! [`DroppedHandler`]: why a handler is dropped before its answer was sent.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use http::StatusCode;
+use stoop_proto::Fields;
 
 use crate::response::CutShort;
 
 thread_local! {
     /// That of what this thread is dropping.
     static CURRENT: Cell<Option<DroppedHandler>> = const { Cell::new(None) };
+    /// What was added to the answer in its place.
+    static ADDED: RefCell<Option<Fields>> = const { RefCell::new(None) };
 }
 
 /// Why a server drops a handler that it waits for no longer, or the response of one that it does not send.
@@ -73,22 +76,43 @@ impl DroppedHandler {
         self.answer
     }
 
+    /// Has `change` add fields to the 503 that the client gets in place of the answer of a handler that took too long, beside
+    /// the answer's own. For what a handler holds, in its `Drop`: middleware that adds the same to each answer. Returns
+    /// whether there is such an answer: otherwise `change` is not called.
+    pub fn add_fields(change: impl FnOnce(&mut Fields)) -> bool {
+        let is_answered = |dropped: Self| dropped.answer == Some(StatusCode::SERVICE_UNAVAILABLE);
+        if !CURRENT.get().is_some_and(is_answered) {
+            return false;
+        }
+        let mut added = ADDED.take().unwrap_or_default();
+        change(&mut added);
+        ADDED.set(Some(added));
+        true
+    }
+
     pub(super) fn new(why: CutShort, answer: Option<StatusCode>) -> Self {
         Self { why, answer }
     }
 
     /// Runs what drops the handler.
     pub(super) fn in_scope(self, work: impl FnOnce()) {
-        let _before = Restore(CURRENT.replace(Some(self)));
+        self.collecting(work);
+    }
+
+    /// The same, and returns the fields that were [added](Self::add_fields).
+    pub(super) fn collecting(self, work: impl FnOnce()) -> Option<Fields> {
+        let _before = Restore(CURRENT.replace(Some(self)), ADDED.take());
         work();
+        ADDED.take()
     }
 }
 
 /// Brings back what was current before, after a panic too.
-struct Restore(Option<DroppedHandler>);
+struct Restore(Option<DroppedHandler>, Option<Fields>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
         CURRENT.set(self.0);
+        ADDED.set(self.1.take());
     }
 }

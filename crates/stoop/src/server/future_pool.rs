@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use stoop_proto::Fields;
+
 use super::dropped::DroppedHandler;
 use super::monitor::{HandledRequest, Monitor, RunningHandler};
 use crate::response::Response;
@@ -100,6 +102,15 @@ impl<F> FuturePool<F> {
     /// The same of one that is dropped for that.
     pub(super) fn drop_for(&self, slot: FutureSlot<F>, dropped: DroppedHandler) {
         dropped.in_scope(|| self.put_back(slot, None::<&Response>));
+    }
+
+    /// The same of one in whose place its client is answered. Returns the fields that what it held has added to that.
+    pub(super) fn drop_answered(
+        &self,
+        slot: FutureSlot<F>,
+        dropped: DroppedHandler,
+    ) -> Option<Fields> {
+        dropped.collecting(|| self.put_back(slot))
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<PinnedSlot<F>>> {

@@ -18,6 +18,7 @@ use super::counters::{Counted, Counters, ServerStats, Threads};
 use super::events::{
     PauseReason, RefusalReason, ServerTimeout, ServingEvent, ServingObservers, ShedReason,
 };
+use super::handler_panic::HandlerPanic;
 use super::refusals::Refusals;
 use super::shedding::CoreLoad;
 use crate::connection_info::CarriedBytes;
@@ -239,6 +240,7 @@ impl Monitor {
 
 /// The message of a panic, if it is a text.
 fn message_of(payload: &(dyn Any + Send)) -> &str {
+    let payload = HandlerPanic::payload_of(payload);
     let text = payload.downcast_ref::<&'static str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
 }

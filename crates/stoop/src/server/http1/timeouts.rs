@@ -12,8 +12,8 @@ use crate::conn::rate::RateBudget;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::{ServerTime, after};
-use crate::response::{CutShort, Response};
-use crate::server::call::{LATE_HANDLER, content_timeout};
+use crate::response::CutShort;
+use crate::server::call::{content_timeout, late_handler};
 use crate::server::control::Lifecycle;
 use crate::server::dropped::DroppedHandler;
 use crate::server::events::ServerTimeout;
@@ -264,11 +264,12 @@ impl<H: Handler> Http1Driver<H> {
             if !is_late || !exchange.is_running() {
                 continue;
             }
-            let response = Response::failure(status, LATE_HANDLER);
-            let stopped =
-                std::mem::replace(&mut exchange.response, PipelinedResponse::There(response));
-            if let PipelinedResponse::Running(slot) = stopped {
-                self.core.futures.drop_for(slot, dropped);
+            let response = PipelinedResponse::There(late_handler(None));
+            let stopped = std::mem::replace(&mut exchange.response, response);
+            if let PipelinedResponse::Running(slot) = stopped
+                && let Some(added) = self.core.futures.drop_answered(slot, dropped)
+            {
+                exchange.response = PipelinedResponse::There(late_handler(Some(&added)));
             }
             self.core.monitor.timed_out(peer, ServerTimeout::Handler, Some(status));
         }

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, Phase};
 use crate::handler::Handler;
 use crate::limits::after;
 use crate::response::{CutShort, Response};
-use crate::server::call::{LATE_HANDLER, LATE_REQUEST, content_timeout, poll_handler};
+use crate::server::call::{LATE_REQUEST, content_timeout, late_handler, poll_handler};
 use crate::server::dropped::DroppedHandler;
 use crate::server::events::ServerTimeout;
 
@@ -256,12 +256,13 @@ impl<H: Handler> ServerDriver<H> {
     fn handler_is_late(&mut self, key: StreamKey) {
         let Some(exchange) = self.take_exchange(key) else { return };
         let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut added = None;
         if let StreamResponse::Running(slot) = exchange.response {
             let dropped = DroppedHandler::new(CutShort::Timeout, Some(status));
-            self.role.core.futures.drop_for(slot, dropped);
+            added = self.role.core.futures.drop_answered(slot, dropped);
         }
         self.timed_out(ServerTimeout::Handler, Some(status));
-        self.respond(key, exchange.content, Response::failure(status, LATE_HANDLER));
+        self.respond(key, exchange.content, late_handler(added.as_ref()));
     }
 
     /// A request's content did not come in time: its handler is told, so that it can clean up, and
