@@ -6,6 +6,7 @@ use stoop::files::Symlinks;
 use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight};
 
 use super::args::Settings;
+use super::cache_control::CacheControl;
 use super::choices::LinkPolicy;
 use super::ready::Ready;
 use super::redirect::{self, SecurePort, ToHttps};
@@ -121,7 +122,7 @@ fn cors(has_users: bool) -> Cors {
 /// The files of the directory.
 ///
 /// # Errors
-/// [`CommandFailure::Io`] if it cannot be opened.
+/// [`CommandFailure::Io`] if it cannot be opened; [`CommandFailure::Usage`] for a Cache-Control that is none.
 pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     let directory = settings.directory();
     let opened = Files::new(&directory);
@@ -133,6 +134,10 @@ pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
         }
     })?;
     files = files.precompressed([FileCoding::Brotli, FileCoding::Zstd, FileCoding::Gzip]);
+    let cache_control = CacheControl::parse(&settings.cache_control)?;
+    if !cache_control.is_empty() {
+        files = files.cache_control_by(move |path| cache_control.of(path));
+    }
     if settings.spa == Some(true) {
         files = files.single_page(PAGE);
     }

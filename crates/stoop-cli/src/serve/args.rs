@@ -95,6 +95,12 @@ pub(super) struct Settings {
     #[arg(long, value_name = "POLICY")]
     pub(super) symlinks: Option<LinkPolicy>,
 
+    /// Send this Cache-Control with files, or with those of a pattern: '*.js: max-age=3600'; can be given several times, and
+    /// the first that a file matches holds
+    #[arg(long, value_name = "[PATTERN:]VALUE")]
+    #[serde(deserialize_with = "values::one_or_several")]
+    pub(super) cache_control: Vec<String>,
+
     /// Let the pages of all origins read the answers (CORS), and send Authorization where --auth asks for it
     #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true)]

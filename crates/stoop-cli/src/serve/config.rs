@@ -63,6 +63,7 @@ impl Settings {
             listing: self.listing.or(below.listing),
             hidden: self.hidden.or(below.hidden),
             symlinks: self.symlinks.or(below.symlinks),
+            cache_control: list(self.cache_control, below.cache_control),
             cors: self.cors.or(below.cors),
             compress: self.compress.or(below.compress),
             auth: list(self.auth, below.auth),

@@ -23,6 +23,10 @@ Symbolic links are followed within the directory, by relative paths, and without
 (pub -> .git/config is 404); --symlinks refuse answers every path with a link in it by 404. A path that ends in a slash is answered by \
 index.html in it, or by a listing where --listing allows it, and else by 404.
 
+Caches: '--cache-control max-age=3600' is sent with each file, of 200, 206 and 304; '--cache-control \"*.js: no-cache\"' with \
+those whose name is like the pattern, in which * stands for any text. A pattern that begins with a slash is that of the whole \
+path, as '/assets/*: max-age=31536000, immutable'. The first that a file matches holds. Without it clients guess.
+
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
 it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
 browser sends the password with each request.

@@ -16,7 +16,7 @@ fn a_file_has_the_names_of_the_options() {
          quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
          trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
          handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\nhttps-redirect = true\n\
-         hidden = true\nsymlinks = 'refuse'\n",
+         hidden = true\nsymlinks = 'refuse'\ncache-control = ['*.js: no-cache', 'max-age=60']\n",
     );
     assert_eq!(settings.unix_mode, Some(0o660));
     assert_eq!((settings.hidden, settings.symlinks), (Some(true), Some(LinkPolicy::Refuse)));
@@ -36,6 +36,7 @@ fn a_file_has_the_names_of_the_options() {
     assert_eq!(settings.proxy_protocol, ["10.0.0.0/8".parse().unwrap()]);
     let trusted = ["192.0.2.0/24", "unix", "2001:db8::/32"].map(|text| text.parse().unwrap());
     assert_eq!((settings.trust_forwarded, settings.trust_x_forwarded), (trusted.to_vec(), vec![]));
+    assert_eq!(settings.cache_control, ["*.js: no-cache", "max-age=60"]);
     assert!(settings.auth == ["a:b"] && settings.listen == ["1"]);
 }
 

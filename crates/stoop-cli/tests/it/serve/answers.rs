@@ -87,6 +87,36 @@ fn hidden_names_and_links_are_served_as_the_options_say() {
 }
 
 #[test]
+fn caches_are_told_what_the_options_say_of_each_file() {
+    let site = site();
+    let served = Served::run({
+        let mut command = super::command(&site, "--listing --cache-control *.txt:no-cache");
+        command.args(["--cache-control", "/sub/*: no-store", "--cache-control", "max-age=60"]);
+        command
+    });
+    let says = |path: &str, fields: &str| -> Option<String> {
+        let (head, _) = served.get(path, fields);
+        let found = head.lines().find_map(|line| line.strip_prefix("cache-control: "));
+        found.map(str::to_owned)
+    };
+    for (path, expected) in [
+        ("/", Some("max-age=60")),
+        ("/a.txt", Some("no-cache")),
+        ("/sub/b.txt", Some("no-cache")),
+        ("/none", None),
+        ("/sub/", None),
+    ] {
+        assert_eq!(says(path, "").as_deref(), expected, "{path}");
+    }
+    assert_eq!(says("/a.txt", "range: bytes=0-1\r\n").as_deref(), Some("no-cache"));
+    for options in ["--cache-control=", "--cache-control=*.js:"] {
+        let refused = run(super::command(&site, options), "");
+        assert_eq!(refused.code, Some(2), "{options}: {refused:?}");
+        assert!(refused.stderr.contains("write VALUE, or PATTERN:VALUE"), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn only_users_with_their_passwords_are_let_in() {
     let made = run(stoop("serve --auth-new ada"), "open sesame\n");
     let made = String::from_utf8(made.stdout).unwrap();
