@@ -11,7 +11,7 @@ use super::choices::LinkPolicy;
 use super::ready::Ready;
 use super::redirect::{self, SecurePort, ToHttps};
 use super::status::{self, Status};
-use super::users::Users;
+use super::users::{self, Users};
 use crate::failure::CommandFailure;
 
 /// How long a browser may keep the answer to a preflight.
@@ -87,7 +87,7 @@ pub(super) fn app(
         // A balancer has no password, and may ask over HTTP without TLS.
         router = router.layer(Ready::new()?);
     }
-    let auth = kept.users.auth(&settings.auth)?;
+    let auth = kept.users.auth(&users::given(settings)?)?;
     if let Some(port) = &kept.secure_port
         && settings.https_redirect.unwrap_or(auth.is_some())
     {

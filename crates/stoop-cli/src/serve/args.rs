@@ -117,6 +117,11 @@ pub(super) struct Settings {
     #[serde(deserialize_with = "values::one_or_several")]
     pub(super) auth: Vec<String>,
 
+    /// Let in the users of this file too: a USER:HASH on each line, as --auth takes it and htpasswd -B writes it. It is read
+    /// again on SIGHUP, and not to be in the directory that is served
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) auth_file: Option<PathBuf>,
+
     /// Redirect what comes over HTTP without TLS to the first place with TLS (308), and leave out
     /// /.well-known/acme-challenge/, which has no password then [default: on with --auth]
     #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]

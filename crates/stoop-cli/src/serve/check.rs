@@ -65,8 +65,13 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
         note(page(settings));
     }
     is_well &= has_directory;
-    for index in 0..settings.auth.len() {
-        is_well &= note(users::check(&settings.auth, index));
+    match users::given(settings) {
+        Ok(users) => {
+            for index in 0..users.len() {
+                is_well &= note(users::check(&users, index));
+            }
+        }
+        Err(failure) => is_well &= note(Err(failure)),
     }
     // Everything that it is made of is well.
     if is_well {

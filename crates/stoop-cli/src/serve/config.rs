@@ -33,7 +33,7 @@ impl Settings {
     /// Has relative paths begin at `base`.
     fn begin_at(&mut self, base: &Path) {
         let paths = self.tls.iter_mut().chain(&mut self.directory);
-        for path in paths.chain(&mut self.access_log_file) {
+        for path in paths.chain(&mut self.access_log_file).chain(&mut self.auth_file) {
             *path = base.join(&*path);
         }
         for place in &mut self.listen {
@@ -67,6 +67,7 @@ impl Settings {
             cors: self.cors.or(below.cors),
             compress: self.compress.or(below.compress),
             auth: list(self.auth, below.auth),
+            auth_file: self.auth_file.or(below.auth_file),
             https_redirect: self.https_redirect.or(below.https_redirect),
             access_log: self.access_log.or(below.access_log),
             access_log_file: self.access_log_file.or(below.access_log_file),

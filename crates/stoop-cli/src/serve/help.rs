@@ -28,7 +28,9 @@ those whose name is like the pattern, in which * stands for any text. A pattern 
 path, as '/assets/*: max-age=31536000, immutable'. The first that a file matches holds. Without it clients guess.
 
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
-it between single quotes, as it has dollar signs in it. Over the network use TLS with it: a \
+it between single quotes, as it has dollar signs in it. '--auth-file FILE' takes a file with such lines ('htpasswd -B FILE USER' adds \
+one; lines that begin with # are passed over), beside the users of --auth, and SIGHUP reads it again. A file without a user, and one \
+that could be asked for below DIR, is refused. Over the network use TLS with it: a \
 browser sends the password with each request.
 
 From http to https: with a certificate, --https-redirect answers what comes to http://HOST:PORT by 308 to the first place \
@@ -73,9 +75,9 @@ Relative paths in it begin at its own directory, those of unix:PATH too. Options
 Signals:
   SIGTERM, SIGINT: no new connections, behind the time of --drain-notice; requests that run have 30 s to end. A second one ends at \
 once.
-  SIGHUP: reads the file of --config and the certificates again, and opens the access log anew. \
-What is wrong then changes nothing. Where it listens, --unix-mode, --proxy-protocol, whether it speaks TLS there, its threads and \
-its limits stay.
+  SIGHUP: reads the files of --config and --auth-file and the certificates again, and opens the access log anew. \
+What is wrong then changes nothing. Where it listens, whether it speaks TLS there, its threads and its limits stay, and \
+--unix-mode and --proxy-protocol.
   SIGUSR1: opens the file of --access-log-file anew, if there is one, and nothing else.
   SIGUSR2: starts this command again, with the same arguments, hands the listening sockets to it, \
 and ends as on SIGTERM once that one serves: no connection is refused meanwhile. If it does not serve within 60 s, \

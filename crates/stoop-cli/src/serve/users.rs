@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use bcrypt::HashParts;
 use stoop_web::{BasicAuth, BlockingPool};
 
+use super::args::Settings;
 use crate::failure::CommandFailure;
 
 /// The costliest hash that is taken: some eight seconds for each request with a wrong password.
@@ -18,31 +20,104 @@ const COST_MIN: u32 = 4;
 const THREADS: usize = 2;
 const WAITING_MAX: usize = 64;
 
+/// A user as given: `USER:HASH`.
+#[derive(Clone, Debug)]
+pub(super) struct GivenUser {
+    text: String,
+    source: Source,
+}
+
+/// Where a user was given.
+#[derive(Clone, Debug)]
+enum Source {
+    /// By `--auth`.
+    Option,
+    /// In a line of the file of `--auth-file`.
+    Line(PathBuf, usize),
+}
+
+impl GivenUser {
+    /// What is wrong with a user; the hash is not shown.
+    fn wrong(&self, name: &str, why: &str) -> CommandFailure {
+        let name = if name.is_empty() { String::new() } else { format!(" {name}:") };
+        CommandFailure::Usage(match &self.source {
+            Source::Option if name.is_empty() => format!("--auth: {why}"),
+            Source::Option => format!("--auth{name} {why}"),
+            Source::Line(file, line) => format!("{}:{line}:{name} {why}", file.display()),
+        })
+    }
+}
+
+/// The users of `--auth`, and those in the file of `--auth-file`: a line each, but for empty ones and those that begin with `#`.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if the file cannot be read; [`CommandFailure::Usage`] for one without a user, and for one that is
+/// served itself.
+pub(super) fn given(settings: &Settings) -> Result<Vec<GivenUser>, CommandFailure> {
+    let typed = settings.auth.iter();
+    let mut users: Vec<GivenUser> =
+        typed.map(|text| GivenUser { text: text.clone(), source: Source::Option }).collect();
+    let Some(file) = &settings.auth_file else { return Ok(users) };
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| CommandFailure::io(&format!("cannot read {}", file.display()), &error))?;
+    let before = users.len();
+    let lines = text.lines().map(str::trim).enumerate();
+    users.extend(lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).map(
+        |(index, line)| GivenUser {
+            text: line.to_owned(),
+            source: Source::Line(file.clone(), index + 1),
+        },
+    ));
+    let wrong =
+        |why: &str| Err(CommandFailure::Usage(format!("--auth-file {}: {why}", file.display())));
+    // Without users no password would be asked for.
+    if users.len() == before {
+        return wrong("there is no user in it");
+    }
+    if is_served(file, settings) {
+        return wrong("it is in the directory that is served, where its users could read it");
+    }
+    Ok(users)
+}
+
+/// Whether a file can be asked for.
+fn is_served(file: &Path, settings: &Settings) -> bool {
+    let below = || {
+        let (file, directory) =
+            (file.canonicalize().ok()?, settings.directory().canonicalize().ok()?);
+        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+        let mut names = file.strip_prefix(directory).ok()?.iter();
+        Some(settings.hidden == Some(true) || !names.any(is_hidden))
+    };
+    below().unwrap_or(false)
+}
+
 /// The users of now, and who of them was let in: that stays as long as they stay the same, so that all of them are not
 /// checked again at once.
 #[derive(Default)]
 pub(super) struct Users(Mutex<Option<(Vec<String>, BasicAuth)>>);
 
 impl Users {
-    /// Middleware that lets in these users, given as `USER:HASH`; none without any.
+    /// Middleware that lets in these users; none without any.
     ///
     /// # Errors
     /// A text that is none of them.
-    pub(super) fn auth(&self, users: &[String]) -> Result<Option<BasicAuth>, CommandFailure> {
+    pub(super) fn auth(&self, users: &[GivenUser]) -> Result<Option<BasicAuth>, CommandFailure> {
         if users.is_empty() {
             return Ok(None);
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, auth)) = known.as_ref().filter(|(same, _)| same == users) {
+        let texts: Vec<String> = users.iter().map(|user| user.text.clone()).collect();
+        if let Some((_, auth)) = known.as_ref().filter(|(same, _)| *same == texts) {
             return Ok(Some(auth.clone()));
         }
         let auth = basic_auth(users)?;
-        *known = Some((users.to_vec(), auth.clone()));
+        *known = Some((texts, auth.clone()));
         Ok(Some(auth))
     }
 }
 
-fn basic_auth(users: &[String]) -> Result<BasicAuth, CommandFailure> {
+fn basic_auth(users: &[GivenUser]) -> Result<BasicAuth, CommandFailure> {
     let mut hashes = HashMap::new();
     for index in 0..users.len() {
         check(users, index)?;
@@ -64,11 +139,13 @@ fn basic_auth(users: &[String]) -> Result<BasicAuth, CommandFailure> {
 ///
 /// # Errors
 /// [`CommandFailure::Usage`] for a text that is none, and for a name that one before it has.
-pub(super) fn check(users: &[String], index: usize) -> Result<(), CommandFailure> {
-    let (name, _) = parse(&users[index])?;
-    let has_name = |user: &String| user.split_once(':').is_some_and(|(other, _)| other == name);
+pub(super) fn check(users: &[GivenUser], index: usize) -> Result<(), CommandFailure> {
+    let user = &users[index];
+    let (name, _) = parse(user)?;
+    let has_name =
+        |user: &GivenUser| user.text.split_once(':').is_some_and(|(other, _)| other == name);
     match users[..index].iter().any(has_name) {
-        true => Err(CommandFailure::Usage(format!("--auth {name}: is given twice"))),
+        true => Err(user.wrong(&name, "is given twice")),
         false => Ok(()),
     }
 }
@@ -79,24 +156,28 @@ fn decoy<'a>(hashes: &'a [String], key: &RandomState, name: &str) -> &'a String 
     &hashes[key.hash_one(name) as usize % hashes.len()]
 }
 
-fn parse(user: &str) -> Result<(String, String), CommandFailure> {
-    // The hash is not shown.
-    let wrong = |name: &str, why: &str| CommandFailure::Usage(format!("--auth {name}: {why}"));
-    let Some((name, hash)) = user.split_once(':').filter(|(name, _)| !name.is_empty()) else {
-        let why = "is written USER:HASH; make one by --auth-new USER, or 'htpasswd -nB USER'";
-        return Err(CommandFailure::Usage(format!("--auth {why}")));
+fn parse(user: &GivenUser) -> Result<(String, String), CommandFailure> {
+    let Some((name, hash)) = user.text.split_once(':').filter(|(name, _)| !name.is_empty()) else {
+        let why =
+            "a user is written USER:HASH; make one by --auth-new USER, or 'htpasswd -nB USER'";
+        return Err(user.wrong("", why));
     };
     match hash.parse::<HashParts>() {
-        Err(_) => Err(wrong(
-            name,
-            "the hash is none of bcrypt, which begins with $2b$ or $2y$; put it between single quotes, or the \
-             shell changes it",
-        )),
+        Err(_) => {
+            let quotes = match user.source {
+                Source::Option => "; put it between single quotes, or the shell changes it",
+                Source::Line(..) => "",
+            };
+            let why = format!("the hash is none of bcrypt, which begins with $2b$ or $2y${quotes}");
+            Err(user.wrong(name, &why))
+        }
         Ok(parts) if parts.get_cost() > COST_MAX => {
-            Err(wrong(name, "the hash has a cost above 17, and would take minutes to compare"))
+            let why = "the hash has a cost above 17, and would take minutes to compare";
+            Err(user.wrong(name, why))
         }
         Ok(parts) if parts.get_cost() < COST_MIN => {
-            Err(wrong(name, "the hash has a cost below 4, with which no password is compared"))
+            let why = "the hash has a cost below 4, with which no password is compared";
+            Err(user.wrong(name, why))
         }
         Ok(_) => Ok((name.to_owned(), hash.to_owned())),
     }
@@ -108,6 +189,8 @@ mod tests {
 
     #[test]
     fn a_user_has_a_name_and_a_hash_of_bcrypt() {
+        let typed = |text: &str| GivenUser { text: text.to_owned(), source: Source::Option };
+        let parse = |text: &str| parse(&typed(text));
         let hash = bcrypt::hash("secret", 4).unwrap();
         assert_eq!(parse(&format!("ada:{hash}")).unwrap(), ("ada".to_owned(), hash.clone()));
         let costly = hash.replacen("$04$", "$18$", 1);
@@ -121,7 +204,7 @@ mod tests {
             assert!(!message.contains("secret") && message.starts_with("--auth"), "{message}");
         }
         assert!(Users::default().auth(&[]).unwrap().is_none());
-        let twice = ["x", "ada", "x"].map(|name| format!("{name}:{hash}"));
+        let twice = ["x", "ada", "x"].map(|name| typed(&format!("{name}:{hash}")));
         let Err(CommandFailure::Usage(message)) = Users::default().auth(&twice) else { panic!() };
         assert_eq!(message, "--auth x: is given twice");
     }

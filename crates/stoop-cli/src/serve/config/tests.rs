@@ -16,13 +16,15 @@ fn a_file_has_the_names_of_the_options() {
          quiet = true\nunix-mode = '0660'\nproxy-protocol = '10.0.0.0/8'\n\
          trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
          handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\nhttps-redirect = true\n\
-         hidden = true\nsymlinks = 'refuse'\ncache-control = ['*.js: no-cache', 'max-age=60']\n",
+         hidden = true\nsymlinks = 'refuse'\ncache-control = ['*.js: no-cache', 'max-age=60']\n\
+         auth-file = 'users'\n",
     );
     assert_eq!(settings.unix_mode, Some(0o660));
     assert_eq!((settings.hidden, settings.symlinks), (Some(true), Some(LinkPolicy::Refuse)));
     assert_eq!(settings.directory(), Path::new("/etc/site/public"));
     assert_eq!(settings.tls, [Path::new("/a.pem"), Path::new("/etc/site/b.pem")]);
     assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
+    assert_eq!(settings.auth_file, Some("/etc/site/users".into()));
     assert_eq!(settings.access_log, Some(LogFormat::Json));
     assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));
     let Settings { spa, listing, cors, compress, ready, quiet, https_redirect, .. } = settings;

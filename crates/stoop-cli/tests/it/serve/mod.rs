@@ -22,6 +22,7 @@ mod settings;
 mod signals;
 mod status;
 mod unix_mode;
+mod users;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
