@@ -141,6 +141,9 @@ pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     if settings.spa == Some(true) {
         files = files.single_page(PAGE);
     }
+    if let Some(page) = settings.not_found_page() {
+        files = files.not_found_page(page);
+    }
     if settings.hidden == Some(true) {
         files = files.hidden_files();
     }

@@ -24,7 +24,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) config: Option<PathBuf>,
 
-    /// Check the options, the directory, the page of --spa, the certificates, the users, the log and the places, tell all
+    /// Check the options, the directory, the pages of --spa and --not-found, the certificates, the users, the log and the places, tell all
     /// that is wrong, and end without listening there
     #[arg(long)]
     pub(super) check: bool,
@@ -80,6 +80,10 @@ pub(super) struct Settings {
     #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true)]
     pub(super) spa: Option<bool>,
+
+    /// Answer 404 with this file of the directory, such as 404.html, in place of a line of text
+    #[arg(long, value_name = "FILE")]
+    pub(super) not_found: Option<String>,
 
     /// List directories that have no index.html
     #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]

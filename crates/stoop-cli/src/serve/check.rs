@@ -61,8 +61,11 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
     note(certificate(settings));
     let mut is_well = note(redirect::check(settings));
     let has_directory = note(app::files(settings).map(drop));
-    if has_directory {
-        note(page(settings));
+    if has_directory && settings.spa == Some(true) {
+        note(page("--spa", app::PAGE, settings));
+    }
+    if let Some(file) = settings.not_found_page().filter(|_| has_directory) {
+        note(page("--not-found", file, settings));
     }
     is_well &= has_directory;
     match users::given(settings) {
@@ -80,24 +83,21 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
     found
 }
 
-/// Expects the page that `--spa` answers by. A server starts without it, and serves it once it is there.
+/// Expects a page that 404 is answered by, or that `--spa` answers by. A server starts without it, and sends it once it is there.
 ///
 /// # Errors
 /// [`CommandFailure::Io`] if there is none.
-fn page(settings: &Settings) -> Result<(), CommandFailure> {
-    if settings.spa != Some(true) {
-        return Ok(());
-    }
+fn page(option: &str, page: &str, settings: &Settings) -> Result<(), CommandFailure> {
     let directory = settings.directory();
     let opened = Directory::at(&directory).map_err(OpenError::Io);
     let rule = app::symlinks(settings);
-    let why = match opened.and_then(|opened| opened.with_symlinks(rule).open_blocking(app::PAGE)) {
+    let why = match opened.and_then(|opened| opened.with_symlinks(rule).open_blocking(page)) {
         Ok(Opened::File(_)) => return Ok(()),
         Ok(Opened::Directory(_)) => "it is a directory".to_owned(),
         Err(error) => error.to_string(),
     };
     let place = directory.display();
-    Err(CommandFailure::Io(format!("--spa has no {} to answer by in {place}: {why}", app::PAGE)))
+    Err(CommandFailure::Io(format!("{option} has no {page} to answer by in {place}: {why}")))
 }
 
 #[cfg(feature = "tls")]

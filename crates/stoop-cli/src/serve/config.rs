@@ -60,6 +60,7 @@ impl Settings {
                 false => self.tls_self_signed.or(below.tls_self_signed),
             },
             spa: self.spa.or(below.spa),
+            not_found: self.not_found.or(below.not_found),
             listing: self.listing.or(below.listing),
             hidden: self.hidden.or(below.hidden),
             symlinks: self.symlinks.or(below.symlinks),
@@ -123,6 +124,11 @@ impl Settings {
     pub(super) fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.workers.unwrap_or_else(cores)
+    }
+
+    /// The file with which 404 is answered, below the directory.
+    pub(super) fn not_found_page(&self) -> Option<&str> {
+        self.not_found.as_deref().map(|page| page.trim_start_matches('/'))
     }
 
     /// The directory that is served.

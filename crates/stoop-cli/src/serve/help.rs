@@ -21,7 +21,8 @@ Files: GET and HEAD, with ranges, conditional requests and precompressed variant
 name.zst, name.gz beside name). Names that begin with a dot are not served, but for .well-known at the root, unless --hidden says so. \
 Symbolic links are followed within the directory, by relative paths, and without --hidden not through names that begin with one dot \
 (pub -> .git/config is 404); --symlinks refuse answers every path with a link in it by 404. A path that ends in a slash is answered by \
-index.html in it, or by a listing where --listing allows it, and else by 404.
+index.html in it, or by a listing where --listing allows it, and else by 404. '--not-found 404.html' sends that file of DIR with it; \
+with --spa, a path that a browser asks for as a page is answered by index.html still, and 200.
 
 Caches: '--cache-control max-age=3600' is sent with each file, of 200, 206 and 304; '--cache-control \"*.js: no-cache\"' with \
 those whose name is like the pattern, in which * stands for any text. A pattern that begins with a slash is that of the whole \
@@ -84,4 +85,4 @@ and ends as on SIGTERM once that one serves: no connection is refused meanwhile.
 nothing changes.
 
 Exit codes: 0 ended by a signal; 2 the command line or the file of --config is wrong; 3 it could \
-not listen, or read or write a file, or --check has found that, or no index.html for --spa (a server starts without one).";
+not listen, or read or write a file, or --check has found that, or no page for --spa or --not-found (a server starts without one).";

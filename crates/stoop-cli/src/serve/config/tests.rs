@@ -17,13 +17,14 @@ fn a_file_has_the_names_of_the_options() {
          trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
          handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\nhttps-redirect = true\n\
          hidden = true\nsymlinks = 'refuse'\ncache-control = ['*.js: no-cache', 'max-age=60']\n\
-         auth-file = 'users'\n",
+         auth-file = 'users'\nnot-found = '404.html'\n",
     );
     assert_eq!(settings.unix_mode, Some(0o660));
     assert_eq!((settings.hidden, settings.symlinks), (Some(true), Some(LinkPolicy::Refuse)));
     assert_eq!(settings.directory(), Path::new("/etc/site/public"));
     assert_eq!(settings.tls, [Path::new("/a.pem"), Path::new("/etc/site/b.pem")]);
     assert_eq!(settings.access_log_file, Some("/etc/site/log".into()));
+    assert_eq!(settings.not_found.as_deref(), Some("404.html"), "it is below the directory");
     assert_eq!(settings.auth_file, Some("/etc/site/users".into()));
     assert_eq!(settings.access_log, Some(LogFormat::Json));
     assert_eq!((settings.status, settings.workers), (Some(StatusFor::All), Some(2)));

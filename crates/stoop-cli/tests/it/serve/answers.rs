@@ -117,6 +117,35 @@ fn caches_are_told_what_the_options_say_of_each_file() {
 }
 
 #[test]
+fn a_page_is_sent_where_nothing_is_found() {
+    let (site, page) = (site(), "accept: text/html\r\n");
+    site.write("errors/404.html", "<h1>lost</h1>");
+    for file in ["errors/404.html", "/errors/404.html"] {
+        let served = Served::start(&site, &format!("--not-found {file}"));
+        for path in ["/none", "/sub/", "/.secret"] {
+            let (head, content) = served.get(path, "");
+            assert!(
+                head.starts_with("HTTP/1.1 404") && head.contains("text/html"),
+                "{path}: {head}"
+            );
+            assert_eq!(content, "<h1>lost</h1>", "{path}");
+        }
+        assert_eq!(served.get("/a.txt", "").1, "0123456789");
+    }
+    let served = Served::start(&site, "--not-found errors/404.html --spa");
+    assert_eq!(served.get("/route", page).1, "<h1>home</h1>");
+    assert_eq!(served.get("/app.js", page).1, "<h1>lost</h1>");
+    // One that is missing is told by a check; a server sends its line until it is there.
+    let served = Served::start(&site, "--not-found later.html");
+    assert!(served.get("/none", "").1.starts_with("404 Not Found"));
+    let checked = run(super::command(&site, "--check --not-found later.html"), "");
+    assert_eq!(checked.code, Some(3), "{checked:?}");
+    assert!(checked.stderr.contains("--not-found has no later.html to answer by in /"));
+    site.write("later.html", "later");
+    served.until("/none", "later");
+}
+
+#[test]
 fn only_users_with_their_passwords_are_let_in() {
     let made = run(stoop("serve --auth-new ada"), "open sesame\n");
     let made = String::from_utf8(made.stdout).unwrap();
