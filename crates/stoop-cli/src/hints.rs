@@ -4,7 +4,9 @@
 pub(crate) fn hint(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "invalid_url" => "the line is not an http or https URL",
-        "host_suspended" => "the host did not answer 20 times in turn; --host-failures 0 tries on",
+        "host_suspended" => {
+            "the host did not answer any more; --host-outage-max waits longer, --host-failures 0 tries on"
+        }
         "robots_denied" => {
             "robots.txt does not allow it; --format jsonl says why, and without --robots it is not asked"
         }

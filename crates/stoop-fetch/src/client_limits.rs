@@ -25,6 +25,10 @@ pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     limits.pool.per_origin_max = in_flight_max;
     limits.pool.http2_per_origin_max = in_flight_max;
     limits.pool.total_max = in_flight_max + idle;
+    if settings.politeness.as_ref().is_some_and(|politeness| politeness.failures_max > 0) {
+        // Hosts that do not answer are left alone as a whole, and what tries one is sent.
+        limits.pool.backoff_max = Duration::ZERO;
+    }
     limits
 }
 

@@ -11,6 +11,9 @@ const PER_HOST: usize = 8;
 /// A host that answers at times answers one of so many.
 const FAILURES_MAX: u32 = 20;
 
+/// Restarts of programs, and of machines of a cloud, are over by then.
+const OUTAGE_MAX: Duration = Duration::from_secs(30);
+
 /// How much a run asks of one host, in all its workers together: how many jobs are in flight at once, and how much
 /// time passes between the starts of two.
 ///
@@ -18,9 +21,15 @@ const FAILURES_MAX: u32 = 20;
 /// up to [`pause_max`](Self::pause_max); without one, for a time that begins at a second and doubles each time. It gets
 /// one more at once for each round of other answers, up to its limit.
 ///
-/// A host with which twenty jobs in turn came to nothing, without a single response, is left alone for 30 s: its jobs get
-/// records of the kind `host_suspended` meanwhile, at once and without a request. Then one job is tried; if that comes to
-/// nothing as well, the host is left alone for twice as long, up to five minutes.
+/// A host with which twenty requests in turn came to nothing, without a single response, is left alone for a second, and its
+/// jobs wait. Then one request is sent; if that comes to nothing as well, the host is left alone for twice as long, and so on.
+/// Once it answers, its jobs go on. Where it has not for [`outage_max`](Self::outage_max), its jobs get records of the kind
+/// `host_suspended` from then on, at once and without a request. So all jobs of a host that is gone have their records within
+/// that time and the deadline of one more. One of those that come later is tried after 30 s, and the others go on if it is
+/// answered; otherwise the host is left alone for twice as long each time, up to five minutes.
+///
+/// Of requests that redirects of other hosts lead to, up to 64 wait for a host that does not answer, and further ones get that
+/// record at once.
 ///
 /// Each request is counted at the host of its own URL, also one that a redirect leads to and one that is sent again: it
 /// waits for its turn there as a job does, and before jobs that were not started. That time is no part of its job's
@@ -47,6 +56,7 @@ pub struct Politeness {
     pub(crate) interval: Duration,
     pub(crate) pause_max: Duration,
     pub(crate) failures_max: u32,
+    pub(crate) outage_max: Duration,
     pub(crate) group: HostGroup,
     pub(crate) robots: Option<Box<str>>,
 }
@@ -91,14 +101,15 @@ pub enum HostGroup {
 }
 
 impl Default for Politeness {
-    /// Eight jobs at once for each host, without an interval; pauses of up to a minute, and an end of requests for a
-    /// while after twenty failures in turn.
+    /// Eight jobs at once for each host, without an interval; pauses of up to a minute, and one request at a time after
+    /// twenty failures in turn, for 30 s.
     fn default() -> Self {
         Self {
             per_host: PER_HOST,
             interval: Duration::ZERO,
             pause_max: Duration::from_secs(60),
             failures_max: FAILURES_MAX,
+            outage_max: OUTAGE_MAX,
             group: HostGroup::Host,
             robots: None,
         }
@@ -125,11 +136,19 @@ impl Politeness {
         Self { pause_max: pause.min(FOREVER), ..self }
     }
 
-    /// How many jobs of a host may come to nothing in turn until it is left alone for a while; 0 for any number. By
+    /// How many requests to a host may come to nothing in turn until it is left alone for a while; 0 for any number. By
     /// default 20.
     #[must_use]
-    pub fn failures_max(self, jobs: u32) -> Self {
-        Self { failures_max: jobs, ..self }
+    pub fn failures_max(self, requests: u32) -> Self {
+        Self { failures_max: requests, ..self }
+    }
+
+    /// How long the jobs of a host wait for it that was left alone because it did not answer, and is tried from time to time.
+    /// When a request that is sent after that comes to nothing, too, they get records of the kind `host_suspended`. Zero has them
+    /// get those at once. By default 30 s.
+    #[must_use]
+    pub fn outage_max(self, outage: Duration) -> Self {
+        Self { outage_max: outage.min(FOREVER), ..self }
     }
 
     /// What counts as one host. By default [`HostGroup::Host`].
@@ -144,7 +163,7 @@ impl Politeness {
     /// The file is fetched once for all jobs of an origin, before the first of them, with the User-Agent of the run, and
     /// is used for a day; these requests have no records, and up to five redirects to it are followed. What the file does
     /// not allow gets a record of the kind `robots_denied`, and so does all of an origin that answers 429 or 5xx, which is
-    /// asked again after five minutes. Where there is no response, the record has that error, for 30 s without another
+    /// asked again after five minutes. Where there is no response, the record has that error, for a second without another
     /// attempt. A Crawl-delay is an [`interval`](Self::interval), if that is shorter, of up to
     /// [`pause_max`](Self::pause_max).
     ///

@@ -13,8 +13,9 @@ use crate::robots::{Access, FRESH_FOR, RobotsTxt};
 /// How long an origin that could not say what it allows is not asked again.
 const UNREACHABLE_FOR: Duration = Duration::from_secs(300);
 
-/// How long an origin that gave no response is not asked again.
-const SILENT_FOR: Duration = Duration::from_secs(30);
+/// How long an origin that gave no response is not asked again: no longer than its jobs then wait, so that the one that tries
+/// its host asks.
+const SILENT_FOR: Duration = Duration::from_secs(1);
 
 /// How many origins a run knows, and how many bytes of their files. Beyond, those that it asked first are forgotten.
 const ORIGINS_MAX: usize = 50_000;

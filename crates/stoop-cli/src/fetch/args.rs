@@ -75,8 +75,11 @@ Politeness: of one host, whatever its ports, at most 8 URLs are in flight at onc
 the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its
 Retry-After says, at most 60 s unless --host-pause-max says otherwise, or for 1 s, 2 s, 4 s and so
 on, and then given half as many at once, and one more with each round of other answers. A host that
-does not answer 20 times in turn is left alone for 30 s and more, with host_suspended for its URLs,
-until one is answered again. Time that a URL waits for its host is not part of its duration.
+does not answer 20 times in turn is left alone for 1 s, 2 s, 4 s and so on, with one request in
+between that tries it, and its URLs wait. They go on once it answers. If it has not after 30 s, or
+--host-outage-max, they get host_suspended: a host that is gone takes that and one --timeout. URLs
+that come later try it from time to time. Time that a URL waits for its host is not part of its
+duration.
 --concurrency N lifts all of that, unless one of the options of politeness is given too. Each core
 holds up to 65,536 URLs that wait, and reads no further then: shuffle a list that is sorted by
 hosts. Where a redirect leads, and what is sent again, waits for the turn of its host, too, and is

@@ -28,10 +28,14 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "N", value_parser = interval_of_rate)]
     host_rate: Option<Duration>,
 
-    /// URLs of a host that may come to nothing in turn until it is left alone for a while, with
-    /// 'host_suspended' for its URLs; 0 for any number [default: 20]
+    /// Requests to a host that may come to nothing in turn until it is left alone for a while, and its
+    /// URLs wait; 0 for any number [default: 20]
     #[arg(long, value_name = "N")]
     host_failures: Option<u32>,
+
+    /// How long the URLs of such a host wait for it, until they get 'host_suspended' [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = outage)]
+    host_outage_max: Option<Duration>,
 
     /// Longest time that a host is left alone for because of its Retry-After, or its Crawl-delay
     /// [default: 60]
@@ -56,7 +60,7 @@ pub(crate) struct PolitenessArgs {
     robots_agent: Option<String>,
 
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_pause_max", "by_domain", "by_address", "robots"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_outage_max", "host_pause_max", "by_domain", "by_address", "robots"])]
     no_politeness: bool,
 }
 
@@ -83,6 +87,7 @@ impl PolitenessArgs {
         let is_asked_for = self.per_host.is_some()
             || interval.is_some()
             || self.host_failures.is_some()
+            || self.host_outage_max.is_some()
             || self.host_pause_max.is_some()
             || self.by_domain
             || self.by_address
@@ -97,6 +102,10 @@ impl PolitenessArgs {
         };
         let politeness = match self.host_failures {
             Some(jobs) => politeness.failures_max(jobs),
+            None => politeness,
+        };
+        let politeness = match self.host_outage_max {
+            Some(outage) => politeness.outage_max(outage),
             None => politeness,
         };
         let politeness = match self.host_pause_max {
@@ -122,6 +131,11 @@ impl PolitenessArgs {
 /// Reads how many URLs are in flight at once.
 pub(super) fn at_once(text: &str) -> Result<usize, String> {
     units::count(text, 1..=CONCURRENCY_MAX).map(|n| n as usize)
+}
+
+/// Reads how long URLs wait for a host, which may be no time.
+fn outage(text: &str) -> Result<Duration, String> {
+    if text.trim() == "0" { Ok(Duration::ZERO) } else { units::duration(text) }
 }
 
 fn robots_agent(text: &str) -> Result<String, String> {

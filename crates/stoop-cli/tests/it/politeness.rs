@@ -1,13 +1,14 @@
 //! How much is asked of one host, by the log of the hosts.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::ChildStdout;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::server::{Server, refusing};
-use crate::stoop::{run, stoop};
+use crate::stoop::{feed, finish, lines, run, stoop};
 
 /// When each request came to a host, and when its response was sent.
 type HostLog = Arc<Mutex<Vec<(Instant, Instant)>>>;
@@ -183,14 +184,72 @@ fn a_run_that_ends_while_hosts_pause_answers_what_waits() {
     assert_eq!(cancelled, 299);
 }
 
+/// Has 500 URLs fetched of a host that refuses connections until `is_out` returns, and returns their codes.
+fn codes_after_an_outage(
+    address: [u8; 4],
+    options: &str,
+    is_out: impl FnOnce(&mut BufReader<ChildStdout>) -> String,
+) -> Vec<String> {
+    let free = TcpListener::bind((Ipv4Addr::from(address), 0)).expect("a free port");
+    let address = free.local_addr().expect("bound");
+    drop(free);
+    let line = format!("fetch -f csv --summary none {options}");
+    let mut child = stoop(&line).spawn().expect("the binary runs");
+    feed(&mut child, urls(address, 500));
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut written = is_out(&mut stdout);
+    let _server = Server::at(address);
+    stdout.read_to_string(&mut written).expect("text");
+    assert_eq!(finish(child).code, Some(0));
+    lines(written.as_bytes()).into_iter().map(|line| line.code).collect()
+}
+
+#[test]
+fn the_urls_of_a_host_that_is_out_for_a_moment_wait_for_it() {
+    let codes = codes_after_an_outage([127, 0, 9, 1], "", |stdout| {
+        let mut first = String::new();
+        stdout.read_line(&mut first).expect("text");
+        thread::sleep(Duration::from_millis(300));
+        first
+    });
+    let count = |code: &str| codes.iter().filter(|it| *it == code).count();
+    // Those until it is left alone, those in flight then, and those that tried it.
+    assert!((1..=20 + 7 + 5).contains(&count("connect_refused")), "{codes:?}");
+    assert_eq!(count("connect_refused") + count("200"), 500, "{codes:?}");
+}
+
+#[test]
+fn requests_that_are_sent_again_wait_for_a_host_that_is_out_as_well() {
+    let options = "--retry 20 --retry-budget 100 -t 60";
+    let codes = codes_after_an_outage([127, 0, 9, 2], options, |_| {
+        thread::sleep(Duration::from_secs(1));
+        String::new()
+    });
+    assert_eq!(codes, vec!["200"; 500]);
+}
+
+#[test]
+fn a_host_that_is_gone_ends_in_the_time_that_is_named() {
+    let list: String = (0..10_000).map(|n| format!("http://{}/{n}\n", refusing())).collect();
+    let begun = Instant::now();
+    let ran = run(stoop("fetch -f csv --summary none --host-outage-max 2"), list);
+    // Those that try it come after one second, and after two.
+    assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    let lines = ran.lines();
+    let count = |code: &str| lines.iter().filter(|line| line.code == code).count();
+    assert!((22..=22 + 7).contains(&count("connect_refused")), "{}", count("connect_refused"));
+    assert_eq!(count("connect_refused") + count("host_suspended"), 10_000);
+}
+
 #[test]
 fn a_host_that_never_answers_is_left_alone_and_others_are_not() {
     let server = Server::start();
     let list: String =
         (0..100).map(|n| format!("http://{}/{n}\n{}\n", refusing(), server.url("/ok/1"))).collect();
     for (options, refused, suspended) in [
-        ("", 20, 80),
-        ("--host-failures 5", 5, 95),
+        ("--host-outage-max 0", 20, 80),
+        ("--host-outage-max 0 --host-failures 5", 5, 95),
         ("--host-failures 0", 100, 0),
         ("-c 8", 100, 0),
     ] {

@@ -241,7 +241,7 @@ fn a_site_that_gives_no_response_is_not_asked_for_each_url() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let list: String =
         (0..50).map(|n| format!("http://{}/{n}\n", silent.local_addr().expect("bound"))).collect();
-    let records = records("-t 0.5", &list);
+    let records = records("-t 0.5 --host-outage-max 0", &list);
     assert_eq!(records.len(), 50);
     let of = |kind: &str| records.values().filter(|record| record["error_kind"] == kind).count();
     // As many as may fail in turn; the others are not tried.

@@ -31,7 +31,12 @@ impl Server {
 
     /// The same at another address than 127.0.0.1.
     pub(crate) fn on(address: Ipv4Addr) -> Self {
-        let listener = TcpListener::bind((address, 0)).expect("a free port");
+        Self::at((address, 0).into())
+    }
+
+    /// The same at a port that was free before.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port");
         let address = listener.local_addr().expect("bound");
         let counts = Arc::new(Counts::default());
         let server = Self { address, counts: Arc::clone(&counts) };

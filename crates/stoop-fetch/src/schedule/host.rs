@@ -14,9 +14,15 @@ const PAUSE_MIN: Duration = Duration::from_secs(1);
 /// How long it is remembered that a host asked for less, or did not answer, while it has no jobs.
 const TROUBLE_MEMORY: Duration = Duration::from_secs(60);
 
-/// How long a host is left alone at first, and at most, that does not answer.
+/// The first wait for a host that does not answer, before one request tries it. Each further one is twice as long.
+const TRIAL_WAIT_MIN: Duration = Duration::from_secs(1);
+
+/// How long a host is left alone at first, and at most, whose outage was too long to be waited for.
 const SUSPENSION: Duration = Duration::from_secs(30);
 const SUSPENSION_MAX: Duration = Duration::from_secs(300);
+
+/// How many requests wait for a host that does not answer, and come from others: the jobs that they belong to have slots.
+const TURNS_WAITING_MAX: usize = 64;
 
 /// A host of a worker.
 #[derive(Debug)]
@@ -41,12 +47,18 @@ pub(super) struct Host {
     pauses: u32,
     /// When it last asked for less. What was started before says nothing new.
     overloaded_at: Option<Instant>,
-    /// How many jobs came to nothing since its last response.
+    /// How many requests came to nothing since its last response.
     failures: u32,
-    /// How often it was suspended since then.
+    /// Since when it has been suspended, again and again, without a response in between.
+    outage_since: Option<Instant>,
+    /// How often it was suspended since then: first while its jobs wait, then while they are answered at once.
     suspensions: u32,
     /// Until when its jobs are not tried.
     suspended_until: Option<Instant>,
+    /// The outage was too long to be waited for: while it is suspended, its jobs are answered at once.
+    is_given_up: bool,
+    /// One request tries whether it answers after a suspension.
+    is_tried: bool,
     /// Its robots.txt was read, or does not count. Until then one job at a time is started.
     has_robots_rules: bool,
     /// What its robots.txt says.
@@ -72,8 +84,11 @@ impl Host {
             pauses: 0,
             overloaded_at: None,
             failures: 0,
+            outage_since: None,
             suspensions: 0,
             suspended_until: None,
+            is_given_up: false,
+            is_tried: false,
             has_robots_rules: politeness.robots.is_none(),
             crawl_delay: Duration::ZERO,
             sent_at: None,
@@ -92,16 +107,22 @@ impl Host {
             // To be answered at once.
             return Some(now);
         }
-        // After a suspension one job tries whether it answers.
-        let has_one = self.suspended_until.is_some() || !self.has_robots_rules;
-        let allowed = if has_one { 1.0 } else { self.allowed.floor() };
-        ((self.in_flight as f64) < allowed).then_some(self.next_start)
+        let allowed = if self.has_robots_rules { self.allowed.floor() } else { 1.0 };
+        let has_place = (self.in_flight as f64) < allowed;
+        self.next_request().filter(|_| has_place)
+    }
+
+    /// When the next request may be sent to it, if it has a place. After a suspension one tries whether the host answers, and
+    /// the others wait for that.
+    fn next_request(&self) -> Option<Instant> {
+        let until = self.suspended_until.unwrap_or(self.next_start);
+        (!self.is_tried).then_some(self.next_start.max(until))
     }
 
     /// When it is looked at again that has a job or a request that waits.
     pub(super) fn next_look(&self, now: Instant) -> Option<Instant> {
         match self.turns.front() {
-            Some(turn) if turn.place.is_some() => Some(self.next_start),
+            Some(turn) if turn.place.is_some() => self.next_request(),
             _ => self.next_start(now),
         }
     }
@@ -116,6 +137,11 @@ impl Host {
         if let Some(crawl_delay) = turn.crawl_delay {
             self.has_robots_rules = true;
             self.crawl_delay = self.crawl_delay.max(crawl_delay.min(politeness.pause_max));
+        }
+        let is_out = self.suspended_until.is_some();
+        if is_out && turn.place.is_none() && self.turns.len() >= TURNS_WAITING_MAX {
+            turn.answer(Answer::Suspended);
+            return;
         }
         let at = match turn.place {
             Some(_) => self.turns.iter().position(|turn| turn.place.is_none()),
@@ -161,12 +187,13 @@ impl Host {
 
     /// Whether its jobs are answered without being tried.
     pub(super) fn is_suspended(&self, now: Instant) -> bool {
-        self.suspended_until.is_some_and(|until| now < until)
+        self.is_given_up && self.suspended_until.is_some_and(|until| now < until)
     }
 
     /// Takes note that a job was started.
     pub(super) fn started(&mut self, politeness: &Politeness, now: Instant) {
         self.in_flight += 1;
+        self.is_tried = self.suspended_until.is_some();
         self.next_start = self.next_start.max(now + politeness.interval.max(self.crawl_delay));
     }
 
@@ -211,6 +238,10 @@ impl Host {
         feedback: Feedback,
         now: Instant,
     ) {
+        // What was started before a suspension is not what tries the host, and what says nothing did not.
+        if feedback == Feedback::None || self.suspended_until.is_none_or(|until| start >= until) {
+            self.is_tried = false;
+        }
         match feedback {
             Feedback::None => {}
             Feedback::Failed => self.failed(politeness, start, now),
@@ -236,21 +267,32 @@ impl Host {
         }
         if matches!(feedback, Feedback::Answered | Feedback::Overloaded(_)) {
             (self.failures, self.suspensions) = (0, 0);
-            (self.suspended_until, self.failed_at) = (None, None);
+            (self.outage_since, self.suspended_until, self.failed_at) = (None, None, None);
+            (self.is_given_up, self.is_tried) = (false, false);
         }
     }
 
-    /// Takes note that a job came to nothing that was started at `start`.
+    /// Takes note that a request came to nothing that was sent at `start`.
     fn failed(&mut self, politeness: &Politeness, start: Instant, now: Instant) {
         self.failures = self.failures.saturating_add(1);
         self.failed_at = Some(now);
         let is_reached = politeness.failures_max > 0 && self.failures >= politeness.failures_max;
         // What was started before a suspension says nothing new.
-        if is_reached && self.suspended_until.is_none_or(|until| start >= until) {
-            let doubled = SUSPENSION * (1 << self.suspensions.min(16));
-            self.suspended_until = Some(now + doubled.min(SUSPENSION_MAX));
-            self.suspensions += 1;
+        if !is_reached || self.suspended_until.is_some_and(|until| start < until) {
+            return;
         }
+        let outage = now.saturating_duration_since(*self.outage_since.get_or_insert(now));
+        let left = politeness.outage_max.saturating_sub(outage);
+        if left.is_zero() && !self.is_given_up {
+            (self.is_given_up, self.suspensions) = (true, 0);
+        }
+        let doubled = 1 << self.suspensions.min(16);
+        let wait = match self.is_given_up {
+            true => (SUSPENSION * doubled).min(SUSPENSION_MAX),
+            false => (TRIAL_WAIT_MIN * doubled).min(left),
+        };
+        self.suspended_until = Some(now + wait);
+        self.suspensions += 1;
     }
 
     /// Until when it is remembered without jobs; where there are very many, for as long only as it may start none.

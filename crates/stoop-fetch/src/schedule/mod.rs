@@ -16,6 +16,8 @@
 mod feedback;
 mod host;
 mod host_key;
+#[cfg(test)]
+mod outage_tests;
 mod polite;
 mod started;
 #[cfg(test)]

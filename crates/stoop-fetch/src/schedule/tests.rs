@@ -11,17 +11,17 @@ use crate::lane::Batch;
 use crate::politeness::{HostGroup, Politeness};
 use crate::turns::{Answer, Mail, Ticket, Turn};
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 /// A queue, what came in for it, and the time.
-struct Test {
-    queue: PoliteQueue,
+pub(super) struct Test {
+    pub(super) queue: PoliteQueue,
     incoming: Batch,
-    now: Instant,
+    pub(super) now: Instant,
 }
 
 impl Test {
-    fn new(politeness: Politeness, lines: &[&str]) -> Self {
+    pub(super) fn new(politeness: Politeness, lines: &[&str]) -> Self {
         let mut test = Self {
             queue: PoliteQueue::new(politeness),
             incoming: Batch::default(),
@@ -31,42 +31,42 @@ impl Test {
         test
     }
 
-    fn receive(&mut self, lines: &[&str]) {
+    pub(super) fn receive(&mut self, lines: &[&str]) {
         for line in lines {
             self.incoming.push(Job::new(line.as_bytes()));
         }
     }
 
-    fn start(&mut self) -> Option<(String, Option<HostId>)> {
+    pub(super) fn start(&mut self) -> Option<(String, Option<HostId>)> {
         let mut started = Started::default();
         let begun = self.queue.start(&mut self.incoming, &mut started, self.now);
         begun.then(|| (String::from_utf8(started.url).expect("text"), started.host))
     }
 
     /// Starts all that may start now.
-    fn start_all(&mut self) -> Vec<String> {
+    pub(super) fn start_all(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.start()).map(|(line, _)| line).collect()
     }
 
     /// A request for the host `a` waits for its turn.
-    fn want(&mut self, place: Option<HostId>) -> Arc<Ticket> {
+    pub(super) fn want(&mut self, place: Option<HostId>) -> Arc<Ticket> {
         let (turn, ticket) = Turn::new(b"a", place);
         self.queue.take_mail(vec![Mail::Want(turn)], self.now);
         ticket
     }
 
-    fn leave(&mut self, host: HostId, feedback: Feedback) {
+    pub(super) fn leave(&mut self, host: HostId, feedback: Feedback) {
         let left = Mail::Left { host, start: self.now, feedback };
         self.queue.take_mail(vec![left], self.now);
     }
 
     /// Gives all turns that may be given now, and returns how many those were.
-    fn give_turns(&mut self) -> usize {
+    pub(super) fn give_turns(&mut self) -> usize {
         self.queue.take_mail(Vec::new(), self.now);
         std::iter::from_fn(|| self.queue.give_turn(self.now).then_some(())).count()
     }
 
-    fn finish(&mut self, host: Option<HostId>, start: Instant, feedback: Feedback) {
+    pub(super) fn finish(&mut self, host: Option<HostId>, start: Instant, feedback: Feedback) {
         self.queue.finished(host.expect("a host"), start, feedback, self.now);
     }
 }
@@ -282,7 +282,7 @@ fn the_jobs_of_very_many_hosts_are_given_up_one_after_the_other() {
 
 #[test]
 fn a_host_that_never_answers_is_left_alone_and_then_tried_by_one_job() {
-    let politeness = Politeness::default().failures_max(3);
+    let politeness = Politeness::default().failures_max(3).outage_max(Duration::ZERO);
     let mut test = Test::new(politeness, &["http://a/1"; 6]);
     let begun = test.now;
     let mut started = Started::default();
@@ -324,7 +324,8 @@ fn a_host_that_never_answers_is_left_alone_and_then_tried_by_one_job() {
 
 #[test]
 fn a_host_that_waits_for_its_interval_is_suspended_all_the_same() {
-    let politeness = Politeness::default().failures_max(1).interval(100 * SECOND);
+    let politeness =
+        Politeness::default().failures_max(1).outage_max(Duration::ZERO).interval(100 * SECOND);
     let mut test = Test::new(politeness, &["http://a/1", "http://a/2"]);
     let (begun, host) = (test.now, test.start().expect("ready").1);
     assert!(test.start().is_none());
@@ -387,7 +388,7 @@ fn what_robots_txt_denies_takes_no_turn_and_the_interval_counts_from_what_is_sen
 
 #[test]
 fn failures_add_up_though_no_job_waits_in_between() {
-    let mut test = Test::new(Politeness::default().failures_max(3), &[]);
+    let mut test = Test::new(Politeness::default().failures_max(3).outage_max(Duration::ZERO), &[]);
     for _ in 0..3 {
         test.receive(&["http://a/1"]);
         let (start, host) = (test.now, test.start().expect("not suspended").1);
@@ -398,7 +399,7 @@ fn failures_add_up_though_no_job_waits_in_between() {
     assert_eq!(test.start(), Some(("http://a/1".to_owned(), None)));
 }
 
-fn answer(ticket: &Ticket) -> Option<Answer> {
+pub(super) fn answer(ticket: &Ticket) -> Option<Answer> {
     match ticket.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => Some(answer),
         Poll::Pending => None,
@@ -518,7 +519,8 @@ fn what_a_host_says_to_an_attempt_that_is_followed_by_another_holds_at_once() {
 
 #[test]
 fn a_request_for_a_host_that_is_left_alone_is_told_so() {
-    let mut test = Test::new(Politeness::default().failures_max(1), &["http://a/1"]);
+    let politeness = Politeness::default().failures_max(1).outage_max(Duration::ZERO);
+    let mut test = Test::new(politeness, &["http://a/1"]);
     let (_, host) = test.start().expect("ready");
     let start = test.now;
     let before = test.want(None);

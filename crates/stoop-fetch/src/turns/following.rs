@@ -20,8 +20,8 @@ pub(super) struct Following {
     pub(super) wait: Option<Wait>,
     /// The place of its last request, if it is another than that of its first one.
     pub(super) place: Option<Place>,
-    /// What came of the last attempt, if another follows.
-    pub(super) last: Option<Feedback>,
+    /// The host of the last request was told what came of it, because another follows.
+    pub(super) is_told: bool,
 }
 
 /// The key of a host that is being looked up, for a request for this URL.
@@ -86,16 +86,6 @@ impl Following {
             });
         }
         Poll::Ready(Some(answer))
-    }
-
-    /// What is told to the host of the last request that is left: the next goes to another.
-    pub(super) fn take_last(&mut self) -> Feedback {
-        match self.last.take() {
-            // It was told already.
-            Some(Feedback::Overloaded(_)) => Feedback::None,
-            Some(feedback) => feedback,
-            None => Feedback::Answered,
-        }
     }
 }
 

@@ -105,7 +105,7 @@ impl<A: Asker> InTurn<A> {
     /// # Errors
     /// The outcome, where the host is left alone or the run ends.
     pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
-        self.following.last = None;
+        self.following.is_told = false;
         self.want(url);
         let turn = poll_fn(|cx| self.poll_turn(cx)).await;
         // The clock starts anew with the request.
@@ -177,8 +177,8 @@ impl<A: Asker> InTurn<A> {
 
     /// Tells the host of the last request what came of it, where another attempt follows.
     fn tell(&mut self, feedback: Feedback) {
-        self.following.last = Some(feedback);
-        if !matches!(feedback, Feedback::Overloaded(_)) {
+        self.following.is_told = true;
+        if feedback == Feedback::None {
             return;
         }
         match &self.following.place {
@@ -192,7 +192,9 @@ impl<A: Asker> InTurn<A> {
 
     /// Leaves the place of the last request: the next goes to another host.
     fn leave(&mut self) {
-        let feedback = self.following.take_last();
+        // Where nothing was told, there was a response.
+        let was_told = std::mem::take(&mut self.following.is_told);
+        let feedback = if was_told { Feedback::None } else { Feedback::Answered };
         match self.following.place.take() {
             Some(place) => place.leave(feedback),
             None => self.asker.leave_first_place(feedback),

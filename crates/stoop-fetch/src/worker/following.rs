@@ -85,6 +85,7 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         let slot = slots.slot(self.index);
         if let Some(host) = slot.job.host {
             self.worker.schedule.borrow_mut().told(host, slot.sent, feedback);
+            self.worker.wake_for_turns();
         }
     }
 }
