@@ -18,7 +18,7 @@ const OUTAGE_MAX: Duration = Duration::from_secs(30);
 /// time passes between the starts of two.
 ///
 /// A host that answers 429 or 503 is given half as many at once, and none at all for as long as its Retry-After says,
-/// up to [`pause_max`](Self::pause_max); without one, for a time that begins at a second and doubles each time. It gets
+/// up to [`pause_max`](Self::pause_max); without one, or with one of 0, for a time that begins at a second and doubles each time. It gets
 /// one more at once for each round of other answers, up to its limit.
 ///
 /// A host with which twenty requests in turn came to nothing, without a single response, is left alone for a second, and its

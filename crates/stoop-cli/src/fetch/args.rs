@@ -73,8 +73,8 @@ the URLs of an origin share one connection, or as few as the server's limit of s
 
 Politeness: of one host, whatever its ports, at most 8 URLs are in flight at once, and the others of
 the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its
-Retry-After says, at most 60 s unless --host-pause-max says otherwise, or for 1 s, 2 s, 4 s and so
-on, and then given half as many at once, and one more with each round of other answers. A host that
+Retry-After says, at most 60 s unless --host-pause-max says otherwise, or without one, or with one
+of 0, for 1 s, 2 s, 4 s and so on, and then given half as many at once, and one more with each round of other answers. A host that
 does not answer 20 times in turn is left alone for 1 s, 2 s, 4 s and so on, with one request in
 between that tries it, and its URLs wait. They go on once it answers. If it has not after 30 s, or
 --host-outage-max, they get host_suspended: a host that is gone takes that and one --timeout. URLs

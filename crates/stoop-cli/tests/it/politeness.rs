@@ -159,6 +159,21 @@ fn a_host_that_asks_for_less_is_left_alone_for_as_long_as_it_says() {
 }
 
 #[test]
+fn a_retry_after_of_zero_is_no_leave_to_come_back_at_once() {
+    let log = HostLog::default();
+    let address = host(&log, Duration::ZERO, 2, "retry-after: 0\r\n");
+    let ran = run(stoop("fetch --per-host 1 -f csv --summary none"), urls(address, 4));
+    let lines = ran.lines();
+    let codes: Vec<_> = lines.iter().map(|line| line.code.as_str()).collect();
+    assert_eq!(codes, ["429", "429", "200", "200"]);
+    let log = sorted(&log);
+    for (n, pause) in [(0, 1), (1, 2)] {
+        let waited = log[n + 1].0.duration_since(log[n].1);
+        assert!(waited >= Duration::from_millis(pause * 1_000 - 1), "{log:?}");
+    }
+}
+
+#[test]
 fn where_politeness_is_lifted_nothing_slows_a_host_down() {
     for option in ["-c 1", "-c 1 --no-politeness"] {
         let log = HostLog::default();

@@ -8,7 +8,8 @@ use crate::lane::Batch;
 use crate::politeness::Politeness;
 use crate::turns::{Answer, Turn};
 
-/// The first pause of a host that asks for less without saying for how long. Each further one is twice as long.
+/// The first pause of a host that asks for less without saying for how long. Each further one is twice as long. A shorter
+/// Retry-After is none.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 
 /// How long it is remembered that a host asked for less, or did not answer, while it has no jobs.
@@ -261,6 +262,7 @@ impl Host {
                     self.pauses = self.pauses.saturating_add(1);
                 }
                 let doubled = 1_u32 << (self.pauses.max(1) - 1).min(16);
+                let pause = pause.filter(|pause| *pause >= PAUSE_MIN);
                 let pause = pause.unwrap_or(PAUSE_MIN * doubled).min(politeness.pause_max);
                 self.next_start = self.next_start.max(now + pause);
             }

@@ -198,12 +198,12 @@ fn a_host_that_is_remembered_for_a_while_starts_what_comes_at_once() {
 }
 
 #[test]
-fn pauses_without_a_retry_after_double_and_none_is_longer_than_allowed() {
+fn pauses_without_a_retry_after_of_a_second_double_and_none_is_longer_than_allowed() {
     let lines = ["http://a/1"; 20];
     let longest = Duration::from_secs(10);
     let mut test = Test::new(Politeness::default().pause_max(longest), &lines);
     let mut pauses = Vec::new();
-    for retry_after in [None, None, None, Some(2), Some(3600), None] {
+    for retry_after in [None, None, Some(0), Some(2), Some(3600), Some(0)] {
         let (_, host) = test.start().expect("its time has come");
         let (start, pause) = (test.now, retry_after.map(Duration::from_secs));
         // Its other jobs are of no interest here.
