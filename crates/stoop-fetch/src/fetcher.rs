@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stoop::dns::Resolver;
 use stoop::{
     Client, ClientBuilder, ClientLimits, Error, ErrorKind, Method, RedirectAction, Redirects,
-    Request, Response, Version,
+    Request, Response, RetryBudget, Version,
 };
 use url::Url;
 
@@ -37,6 +37,8 @@ pub(crate) struct Fetchers {
     /// The resolver of all clients, where hosts are told apart by their addresses, which are looked up for that.
     resolver: Option<Resolver>,
     finder: Option<Arc<AddressFinder>>,
+    /// The retries of the run, in all its clients.
+    retries: RetryBudget,
     #[cfg(feature = "tls")]
     tls: Option<stoop::tls::ClientTls>,
     #[cfg(feature = "tls")]
@@ -48,6 +50,7 @@ impl Fetchers {
         Self {
             resolver: addresses::shared_resolver(settings),
             finder: None,
+            retries: RetryBudget::new(),
             #[cfg(feature = "tls")]
             tls: settings.tls.clone(),
             #[cfg(feature = "tls")]
@@ -160,7 +163,7 @@ impl Fetchers {
             Some(configure) => configure(client),
             None => client,
         };
-        let client = client.limits(limits).redirects(redirects);
+        let client = client.limits(limits).redirects(redirects).retry_budget(self.retries.clone());
         let client = match has_exchanges {
             true => client.observe(|_, event| listen(event)),
             false => client,

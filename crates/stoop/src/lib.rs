@@ -91,8 +91,8 @@ pub use client::Resource;
 pub use client::{
     Client, ClientBuilder, ClientEvent, ClientStats, ConnectTarget, ConnectionCounts,
     ConnectionStats, EventSource, FollowUp, Hsts, Netrc, Next, OriginStats, RedirectAction,
-    RedirectAttempt, Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, ServerEvent,
-    Switch, Validators,
+    RedirectAttempt, Redirects, RequestBuilder, Retries, RetryAction, RetryAttempt, RetryBudget,
+    ServerEvent, Switch, Validators,
 };
 #[cfg(feature = "proxy")]
 pub use client::{NoProxy, Proxies, Proxy};

@@ -18,7 +18,7 @@ pub(crate) struct RetryArgs {
     #[arg(long, value_name = "LIST", value_parser = RetryOn::read, requires = "retry")]
     retry_on: Option<RetryOn>,
 
-    /// Retries for each 100 URLs, at most, beside the first ten of each core; 100 is no bound [default: 20]
+    /// Retries for each 100 URLs, at most, beside the first ten; 100 is no bound [default: 20]
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "retry")]
     retry_budget: Option<u64>,
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::echo::EchoServer;
-use crate::server::refusing;
+use crate::server::{Server, refusing};
 use crate::stoop::{run, stoop};
 
 /// A server, and its URL.
@@ -123,10 +123,24 @@ fn what_is_tried_again_and_how_often_may_be_said_and_is_told() {
 }
 
 #[test]
+fn all_cores_of_a_run_have_one_budget_of_retries() {
+    // Their hosts go to both cores.
+    let servers: Vec<_> = (1..=8).map(|n| Server::on([127, 0, 8, n].into())).collect();
+    let list: String = (0..20)
+        .flat_map(|n| servers.iter().map(move |server| server.url(&format!("/close?{n}\n"))))
+        .collect();
+    let options = "--cores 2 --no-politeness --retry 1 --retry-on closed_early --retry-budget 0";
+    let ran = run(stoop(&format!("fetch -f csv --summary none {options}")), list);
+    assert_eq!(ran.lines().len(), 160);
+    let requests: usize = servers.iter().map(Server::requests).sum();
+    assert_eq!(requests, 160 + 10);
+}
+
+#[test]
 fn a_budget_bounds_the_retries_of_a_run() {
     let (server, url) = serving();
     let list = format!("{url}/status/503\n").repeat(100);
-    let line = "fetch -c 4 --cores 1 --summary none --retry 5 --retry-budget 0";
+    let line = "fetch -c 4 --no-politeness --cores 1 --summary none --retry 5 --retry-budget 0";
     let ran = run(stoop(line), list);
     assert_eq!(ran.lines().len(), 100);
     assert_eq!(server.take_seen().len(), 110, "ten beside the budget");

@@ -23,7 +23,7 @@ use crate::client::pace::{FollowUp, Pace};
 #[cfg(feature = "proxy")]
 use crate::client::proxy::Proxies;
 use crate::client::redirect::Redirects;
-use crate::client::retries::Retries;
+use crate::client::retries::{Retries, RetryBudget};
 use crate::client::shared::{Middleware, Next};
 use crate::client::validators::FindValidators;
 use crate::error::Error;
@@ -68,6 +68,7 @@ pub struct ClientBuilder {
     redirects: Redirects,
     validators: Option<FindValidators>,
     retries: Retries,
+    retry_budget: RetryBudget,
     pace: Option<Pace>,
     default_fields: Fields,
     accepts_any: bool,
@@ -108,6 +109,7 @@ impl Default for ClientBuilder {
             redirects: Redirects::default(),
             validators: None,
             retries: Retries::none(),
+            retry_budget: RetryBudget::new(),
             pace: None,
             default_fields: Fields::new(),
             accepts_any: true,
@@ -197,6 +199,12 @@ impl ClientBuilder {
     /// [Middleware](Self::middleware) sees the last attempt.
     pub fn retries(mut self, retries: Retries) -> Self {
         self.retries = retries;
+        self
+    }
+
+    /// The retries that are left to this client, and to others that have this budget: by default one of its own.
+    pub fn retry_budget(mut self, budget: RetryBudget) -> Self {
+        self.retry_budget = budget;
         self
     }
 

@@ -64,7 +64,7 @@ pub use redirect::{RedirectAction, RedirectAttempt, Redirects};
 pub use request_builder::RequestBuilder;
 #[cfg(feature = "json")]
 pub use resource::Resource;
-pub use retries::{Retries, RetryAction, RetryAttempt};
+pub use retries::{Retries, RetryAction, RetryAttempt, RetryBudget};
 use shared::ClientShared;
 pub use shared::Next;
 pub use stats::{ClientStats, ConnectionStats, OriginStats};

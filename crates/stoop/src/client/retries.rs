@@ -169,7 +169,7 @@ impl Retries {
     }
 
     /// How many retries there may be for each 100 requests of the client, all origins together, beside the
-    /// first ten. 100 or more is no bound.
+    /// first ten. 100 or more is no bound. Clients can share one [`RetryBudget`].
     pub const fn budget_percent(mut self, percent: u64) -> Self {
         self.share = percent.saturating_mul(RETRY) / 100;
         self
@@ -221,19 +221,36 @@ impl Default for Retries {
     }
 }
 
-/// The retries that a client has left.
-pub(crate) struct RetryBudget(AtomicU64);
+/// The retries that one or several clients have left: their [`budget`](Retries::budget_percent). Its clones are the same one.
+/// A client has one of its own, unless [`ClientBuilder::retry_budget`](crate::ClientBuilder::retry_budget) gives it another.
+///
+/// ```
+/// use stoop::{Client, Retries, RetryBudget};
+///
+/// let budget = RetryBudget::new();
+/// let client = || Client::builder().retries(Retries::up_to(3)).retry_budget(budget.clone()).build();
+/// // One retry for each five requests of both.
+/// let (first, second) = (client()?, client()?);
+/// # Ok::<(), stoop::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RetryBudget(Arc<AtomicU64>);
 
 impl RetryBudget {
     /// What is there at first, and the most that can be saved.
     const FIRST: u64 = 10 * RETRY;
     const SAVED_MAX: u64 = 100 * RETRY;
 
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(Self::FIRST))
+    /// One of ten retries, which all requests of its clients add to, up to a hundred.
+    pub fn new() -> Self {
+        Self(Arc::new(AtomicU64::new(Self::FIRST)))
     }
 
     pub(super) fn earn(&self, share: u64) {
+        // Where nothing can be saved, threads do not wait for each other.
+        if self.0.load(Relaxed) >= Self::SAVED_MAX {
+            return;
+        }
         let earned = |left: u64| Some(left.saturating_add(share).min(Self::SAVED_MAX));
         let _ = self.0.fetch_update(Relaxed, Relaxed, earned);
     }
@@ -242,6 +259,12 @@ impl RetryBudget {
     pub(super) fn spend(&self, share: u64) -> bool {
         share >= RETRY
             || self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(RETRY)).is_ok()
+    }
+}
+
+impl Default for RetryBudget {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

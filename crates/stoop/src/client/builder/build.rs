@@ -20,7 +20,6 @@ use crate::client::observe::Observers;
 use crate::client::pool::Pool;
 #[cfg(feature = "proxy")]
 use crate::client::proxy::{OpenTunnel, declined};
-use crate::client::retries::RetryBudget;
 #[cfg(feature = "proxy")]
 use crate::client::send::switch_observed;
 use crate::client::shared::ClientShared;
@@ -128,7 +127,7 @@ impl ClientBuilder {
             hsts: self.hsts,
             redirects: self.redirects,
             retries: self.retries,
-            retry_budget: RetryBudget::new(),
+            retry_budget: self.retry_budget,
             pace: self.pace,
             default_fields: self.default_fields,
             #[cfg(feature = "compression")]
