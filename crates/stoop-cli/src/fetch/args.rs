@@ -104,15 +104,15 @@ Resume: with --run FOLDER the run has a journal there. Killed at any moment, it 
 same command: what has its line is not fetched again, what was in flight is, and no URL has two
 lines. A signal or --duration then leaves no 'cancelled' lines: what is unfinished has no line yet,
 and is fetched the next time. The input must be what it was, and may have more at its end; what has
-changed is noticed, and so are options that shape the lines, and a second process. Others may
-differ, such as --concurrency, --timeout or --header. A run that is complete does nothing.
---retry-failed fetches again what failed; its lines follow the others, and while they are not all
-there, the same command goes on with those that are left. --fail and the summary are of this
-command, not of those before; resumed is how many URLs were done before. Files in the folder of
---output get their names once they are complete, and never change then; with .partial they are being
-written, or wait for the run to go on. Records for Parquet are kept beside their file, not
-compressed, until that is complete. A crash of the machine, as opposed to that of the process, may
-lose the last 30 s, and the run with them.
+changed is noticed, and so are options that shape requests or lines, and a second process. Others
+may differ, such as --concurrency and --timeout, and so may the values of Authorization and Cookie.
+A run that is complete does nothing. --retry-failed fetches again what failed; its lines follow the
+others, and while they are not all there, the same command goes on with those that are left. --fail
+and the summary are of this command, not of those before; resumed is how many URLs were done before.
+Files in the folder of --output get their names once they are complete, and never change then; with
+.partial they are being written, or wait for the run to go on. Records for Parquet are kept beside
+their file, not compressed, until that is complete. A crash of the machine, as opposed to that of
+the process, may lose the last 30 s, and the run with them.
 
 Fetching again: with --if-changed-since a GET or HEAD has If-None-Match and If-Modified-Since with the
 etag and last_modified that an earlier run has for its URL, as they came, unless the URL has such

@@ -68,7 +68,7 @@ pub(super) fn tell_end(plan: &FetchPlan, fetched: u64, is_stopped: bool) {
 }
 
 /// What shapes the lines of a run, by the names of the options.
-fn options(plan: &FetchPlan) -> Vec<(&'static str, String)> {
+fn options(plan: &FetchPlan) -> Vec<(String, String)> {
     let input = match &plan.source {
         UrlSource::File(path) => absolute(path),
         UrlSource::Stdin => "standard input".to_owned(),
@@ -116,6 +116,7 @@ fn options(plan: &FetchPlan) -> Vec<(&'static str, String)> {
     ]);
     all.extend(plan.content.shape());
     all.extend(plan.filter.shape());
-    all.retain(|(_, value)| !value.is_empty());
-    all
+    let named = all.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let requests = plan.template.as_ref().map(Template::shape).unwrap_or_default();
+    named.chain(requests).filter(|(_, value)| !value.is_empty()).collect()
 }

@@ -67,6 +67,28 @@ impl Template {
         Header::names(&self.headers, name)
     }
 
+    /// What tells its requests from those of another, by the names of the options: not the values themselves, which may be
+    /// secret or long. Credentials are not told by their values, so that a run goes on with new ones.
+    pub(super) fn shape(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        if !self.content.is_empty() {
+            all.push(("--data".to_owned(), digest(&self.content)));
+        }
+        for header in &self.headers {
+            let (name, value) = match header {
+                Header::Removed(name) => (name, "(removed)".to_owned()),
+                Header::Sent(name, _) if is_credential(name) => (name, "(given)".to_owned()),
+                Header::Sent(name, value) => (name, digest(value)),
+            };
+            let name = format!("--header {}", name.to_ascii_lowercase());
+            match all.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, values)) => *values = format!("{values}, {value}"),
+                None => all.push((name, value)),
+            }
+        }
+        all
+    }
+
     /// The value of a header that is sent by that name.
     pub(super) fn value(&self, name: &str) -> Option<&[u8]> {
         self.headers.iter().find_map(|header| match header {
@@ -97,6 +119,20 @@ impl Template {
         }
         Ok(request.with_body(Body::from(self.content.clone())))
     }
+}
+
+/// Whether a field's value is a credential, which may expire while a run goes on.
+fn is_credential(name: &str) -> bool {
+    ["authorization", "proxy-authorization", "cookie"]
+        .iter()
+        .any(|it| name.eq_ignore_ascii_case(it))
+}
+
+/// A value by its length, and by what tells it from others of the same.
+fn digest(value: &[u8]) -> String {
+    let digest = blake3::hash(value).to_hex();
+    let unit = if value.len() == 1 { "byte" } else { "bytes" };
+    format!("of {} {unit} (blake3 {})", value.len(), &digest[..16])
 }
 
 #[cfg(test)]
@@ -130,6 +166,28 @@ mod tests {
             ("PUT", Some(&b"x/y"[..]))
         );
         assert_eq!(request.body().len(), Some(2));
+    }
+
+    #[test]
+    fn a_run_is_told_from_another_by_its_requests_and_not_by_their_secrets() {
+        let shape = |headers: &[&str], data: &str| {
+            let template = template(None, headers, &[(DataKind::Data, data)]);
+            template.expect("good").expect("one").shape()
+        };
+        let one = shape(&["X-Key: s3cret", "Authorization: Bearer one", "Accept;"], "a=1");
+        let names: Vec<_> = one.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
+            "--data",
+            "--header x-key",
+            "--header authorization",
+            "--header accept",
+            "--header content-type",
+        ];
+        assert_eq!(names, expected);
+        assert!(one.iter().all(|(_, value)| !value.contains("s3cret")), "{one:?}");
+        assert_eq!(one, shape(&["X-Key: s3cret", "Authorization: Bearer two", "Accept;"], "a=1"));
+        assert_ne!(one, shape(&["X-Key: other1", "Authorization: Bearer one", "Accept;"], "a=1"));
+        assert_ne!(one, shape(&["X-Key: s3cret", "Authorization: Bearer one", "Accept;"], "a=2"));
     }
 
     #[test]

@@ -205,7 +205,10 @@ pub(crate) fn urls_of_json(text: &[u8]) -> Vec<String> {
 
 /// The URLs of a table, by the command itself.
 fn urls_of_table(path: &Path) -> Vec<String> {
-    let line = format!("fetch -f csv -c {CONCURRENCY} --summary none -i {}", path.display());
+    let line = format!(
+        "fetch --no-politeness -f csv -c {CONCURRENCY} --summary none -i {}",
+        path.display()
+    );
     let ran = run(stoop(&line), "");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     ran.lines().into_iter().map(|line| String::from_utf8(line.url).expect("text")).collect()
@@ -393,6 +396,9 @@ fn another_list_other_options_and_a_second_process_are_refused() {
         ("--shard 1/2", "began with --shard (none), and not 1/2"),
         ("--csv-header", "began with --csv-header (none), and not on"),
         ("-X HEAD", "began with --request (none), and not HEAD"),
+        ("-d a=1", "began with --data (none), and not of 3 bytes (blake3 "),
+        ("-X GET -d a=1", "began with --data (none), and not of 3 bytes (blake3 "),
+        ("-H x-a:1", "began with --header x-a (none), and not of 1 byte (blake3 "),
         ("--compressed", "began with --compressed (none), and not on"),
         ("--max-body none", "began with --max-body (none), and not none"),
         ("--max-body 5", "began with --max-body (none), and not 5"),
