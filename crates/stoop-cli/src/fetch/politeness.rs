@@ -16,7 +16,7 @@ const CONCURRENCY_MAX: u64 = 100_000;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Politeness")]
 pub(crate) struct PolitenessArgs {
-    /// URLs of one host in flight at once [default: 8, or all of --concurrency if that is given]
+    /// URLs of one host in flight at once [default: 8, or N of --concurrency N]
     #[arg(long, value_name = "N", value_parser = at_once)]
     per_host: Option<usize>,
 
@@ -83,18 +83,10 @@ impl PolitenessArgs {
         concurrency: Option<usize>,
         user_agent: &str,
     ) -> Result<Option<Politeness>, CommandFailure> {
-        let interval = self.host_interval.or(self.host_rate);
-        let is_asked_for = self.per_host.is_some()
-            || interval.is_some()
-            || self.host_failures.is_some()
-            || self.host_outage_max.is_some()
-            || self.host_pause_max.is_some()
-            || self.by_domain
-            || self.by_address
-            || self.robots;
-        if self.no_politeness || concurrency.is_some() && !is_asked_for {
+        if self.no_politeness {
             return Ok(None);
         }
+        let interval = self.host_interval.or(self.host_rate);
         let politeness = Politeness::default();
         let politeness = match self.per_host.or(concurrency) {
             Some(jobs) => politeness.per_host(jobs),
@@ -165,9 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn a_given_concurrency_lifts_all_that_is_not_asked_for() {
+    fn a_given_concurrency_is_that_of_each_host_where_none_is_given_for_those() {
         assert_eq!(politeness(&args(), None), Some(Politeness::default()));
-        assert_eq!(politeness(&args(), Some(50)), None);
+        assert_eq!(politeness(&args(), Some(50)), Some(Politeness::default().per_host(50)));
+        assert_eq!(politeness(&args(), Some(2)), Some(Politeness::default().per_host(2)));
         let two = PolitenessArgs { per_host: Some(2), ..args() };
         let expected = Politeness::default().per_host(2);
         assert_eq!(politeness(&two, Some(50)), Some(expected.clone()));
@@ -179,7 +172,6 @@ mod tests {
         assert_eq!(politeness(&slow, None), Some(expected));
         let patient = PolitenessArgs { host_pause_max: Some(second), ..args() };
         assert_eq!(politeness(&patient, None), Some(Politeness::default().pause_max(second)));
-        assert!(politeness(&patient, Some(50)).is_some());
         let by_address = PolitenessArgs { by_address: true, ..args() };
         let expected = Politeness::default().group(HostGroup::Address);
         assert_eq!(politeness(&by_address, None), Some(expected.clone()));

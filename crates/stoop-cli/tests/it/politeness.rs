@@ -175,14 +175,22 @@ fn a_retry_after_of_zero_is_no_leave_to_come_back_at_once() {
 
 #[test]
 fn where_politeness_is_lifted_nothing_slows_a_host_down() {
-    for option in ["-c 1", "-c 1 --no-politeness"] {
-        let log = HostLog::default();
-        let address = host(&log, Duration::ZERO, 9, "retry-after: 30\r\n");
-        let ran = run(stoop(&format!("fetch --summary none {option}")), urls(address, 10));
-        assert_eq!((ran.code, ran.lines().len()), (Some(0), 10));
-        let log = sorted(&log);
-        assert!(log[9].0.duration_since(log[0].0) < Duration::from_secs(5), "{log:?}");
-    }
+    let log = HostLog::default();
+    let address = host(&log, Duration::ZERO, 9, "retry-after: 30\r\n");
+    let ran = run(stoop("fetch --summary none -c 1 --no-politeness"), urls(address, 10));
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 10));
+    let log = sorted(&log);
+    assert!(log[9].0.duration_since(log[0].0) < Duration::from_secs(5), "{log:?}");
+}
+
+#[test]
+fn a_concurrency_that_is_given_lifts_no_more_than_what_each_host_has_in_flight() {
+    let log = HostLog::default();
+    let address = host(&log, Duration::ZERO, 1, "retry-after: 1\r\n");
+    let ran = run(stoop("fetch --summary none -c 1"), urls(address, 2));
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 2));
+    let log = sorted(&log);
+    assert!(log[1].0.duration_since(log[0].1) >= Duration::from_millis(999), "{log:?}");
 }
 
 #[test]
@@ -266,7 +274,8 @@ fn a_host_that_never_answers_is_left_alone_and_others_are_not() {
         ("--host-outage-max 0", 20, 80),
         ("--host-outage-max 0 --host-failures 5", 5, 95),
         ("--host-failures 0", 100, 0),
-        ("-c 8", 100, 0),
+        ("-c 8 --host-outage-max 0", 20, 80),
+        ("-c 8 --no-politeness", 100, 0),
     ] {
         let ran = run(stoop(&format!("fetch --summary none {options}")), list.as_str());
         let lines = ran.lines();
