@@ -35,13 +35,15 @@ impl Concurrency {
         Self { min: jobs, start: jobs, max: jobs }
     }
 
-    /// As many as are best, from 10 to 10,000, beginning with 100.
+    /// As many as are best, from 10 to 10,000, beginning with 100; and within what this process may use when the run starts:
+    /// four fifths of its descriptors (the soft limit of `ulimit -n`), less idle connections, and a quarter of the memory that
+    /// is free, of which each takes 64 KiB. [`Bottleneck`](crate::Bottleneck) says so where that is the reason.
     #[must_use]
     pub fn auto() -> Self {
         Self { min: AUTO_MIN, start: START, max: AUTO_MAX }
     }
 
-    /// Never more than so many, at least 1. Each is a file descriptor, and some 50 KiB of memory.
+    /// Never more than so many, at least 1.
     #[must_use]
     pub fn at_most(self, jobs: usize) -> Self {
         let max = jobs.max(1);

@@ -77,6 +77,7 @@ mod worker;
 
 pub mod format;
 pub mod mask;
+mod means;
 pub mod robots;
 pub mod source;
 pub mod statistics;

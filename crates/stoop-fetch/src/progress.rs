@@ -37,6 +37,10 @@ pub enum Bottleneck {
     Output,
     /// The concurrency is what was asked for, or may be no higher.
     Concurrency,
+    /// The concurrency that is found may be no higher: each job in flight takes a descriptor.
+    OpenFiles,
+    /// The concurrency that is found may be no higher: each job in flight takes memory.
+    Memory,
     /// The workers have no more processor time.
     Cores,
     /// More in flight are not answered faster: the network is full, or what is behind it.

@@ -11,6 +11,7 @@ use crate::concurrency::Concurrency;
 use crate::earlier::Earlier;
 use crate::politeness::Politeness;
 use crate::processing::Processing;
+use crate::progress::Bottleneck;
 use crate::record::Record;
 use crate::robots_known::KnownRobots;
 use crate::stop::Stop;
@@ -34,6 +35,8 @@ pub(crate) type Filter = dyn Fn(&Record<'_>) -> bool + Send + Sync;
 /// The settings of a run.
 pub(crate) struct Settings {
     pub(crate) concurrency: Concurrency,
+    /// Why it is no higher.
+    pub(crate) ceiling: Bottleneck,
     /// None for hosts of the caller's own.
     pub(crate) politeness: Option<Politeness>,
     /// What robots.txt files said, where the run has begun to ask, or its sitemaps.
@@ -72,6 +75,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             concurrency: Concurrency::default(),
+            ceiling: Bottleneck::Concurrency,
             politeness: Some(Politeness::default()),
             robots: None,
             workers: available_parallelism().map_or(1, Into::into),

@@ -100,7 +100,7 @@ pub(crate) fn bottleneck(run: &RunState) -> Option<Bottleneck> {
         return Some(Bottleneck::Concurrency);
     }
     run.tuning.hindrance().map(|hindrance| match hindrance {
-        Hindrance::Ceiling => Bottleneck::Concurrency,
+        Hindrance::Ceiling => run.settings.ceiling,
         Hindrance::Cores => Bottleneck::Cores,
         Hindrance::Rate => Bottleneck::Network,
     })

@@ -6,10 +6,6 @@ use super::politeness::at_once;
 
 /// The most that are in flight where the run finds out: each is a connection with its memory.
 const AUTO_MAX: usize = 10_000;
-/// What a URL in flight takes of memory, here and in the kernel, with TLS and a page on its way.
-const BYTES_PER_URL: u64 = 64 << 10;
-/// A run takes this part of the memory that is free at its start.
-const MEMORY_SHARE: u64 = 4;
 
 /// The option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,27 +41,15 @@ pub(crate) enum Ceiling {
     #[default]
     Concurrency,
     OpenFiles,
-    Memory,
 }
 
 /// The highest concurrency that a run may find where `files` fit into the limit of open files, and why it is no
-/// higher.
+/// higher. The run sees to memory itself.
 pub(super) fn ceiling(files: usize) -> (usize, Ceiling) {
-    let by_memory = free_bytes().map_or(u64::MAX, |bytes| bytes / MEMORY_SHARE / BYTES_PER_URL);
-    let by_memory = usize::try_from(by_memory).unwrap_or(usize::MAX).max(1);
-    let bounds = [
-        (AUTO_MAX, Ceiling::Concurrency),
-        (files, Ceiling::OpenFiles),
-        (by_memory, Ceiling::Memory),
-    ];
-    bounds.into_iter().min_by_key(|(urls, _)| *urls).unwrap_or_default()
-}
-
-/// The memory that is free, where the system tells.
-fn free_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+    match files < AUTO_MAX {
+        true => (files, Ceiling::OpenFiles),
+        false => (AUTO_MAX, Ceiling::Concurrency),
+    }
 }
 
 /// The word for what keeps more URLs from being in flight.
@@ -76,8 +60,8 @@ pub(super) fn word(bottleneck: Bottleneck, ceiling: Ceiling) -> &'static str {
         (Bottleneck::Output, _) => "output",
         (Bottleneck::Cores, _) => "cores",
         (Bottleneck::Network, _) => "network",
-        (Bottleneck::Concurrency, Ceiling::OpenFiles) => "open files",
-        (Bottleneck::Concurrency, Ceiling::Memory) => "memory",
+        (Bottleneck::OpenFiles, _) | (Bottleneck::Concurrency, Ceiling::OpenFiles) => "open files",
+        (Bottleneck::Memory, _) => "memory",
         _ => "concurrency",
     }
 }
@@ -99,6 +83,6 @@ mod tests {
     #[test]
     fn the_lowest_bound_is_the_ceiling() {
         assert_eq!(ceiling(5), (5, Ceiling::OpenFiles));
-        assert!(ceiling(1_000_000).0 <= AUTO_MAX);
+        assert_eq!(ceiling(1_000_000), (AUTO_MAX, Ceiling::Concurrency));
     }
 }

@@ -7,6 +7,7 @@ use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::journal::{Begun, ResumableWriter, RunFolder};
+use crate::means::Means;
 use crate::run::{Finished, Resumed, Run};
 use crate::settings::Settings;
 use crate::sink::{Plain, RecordSink};
@@ -100,6 +101,8 @@ impl Fetch {
         sink: impl FnOnce(&mut Settings) -> Result<(S, Resumed), FetchError>,
     ) -> Result<Run, FetchError> {
         let settings = &mut self.settings;
+        let means = Means::of_process(settings.idle_max);
+        (settings.concurrency, settings.ceiling) = means.fit(settings.concurrency);
         settings.workers = settings.workers.min(settings.concurrency.max());
         if let Some(misuse) = self.misuse {
             return Err(FetchError::Client(misuse.into()));
