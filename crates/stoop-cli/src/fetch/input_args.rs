@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use stoop_fetch::HostGroup;
 use stoop_fetch::source::{Delimiter, Shard};
 
@@ -39,9 +39,10 @@ pub(crate) struct InputArgs {
     #[arg(long)]
     no_header: bool,
 
-    /// What separates the columns of csv [default: comma]
-    #[arg(long, value_name = "NAME")]
-    delimiter: Option<DelimiterName>,
+    /// What separates the columns of csv: comma, tab, semicolon, or any character of ASCII such as '|'
+    /// [default: comma]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<Delimiter>,
 
     /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and no two of them share a host,
     /// or with --by-domain a domain; hosts at one address may be in several. What is no URL is in part 1
@@ -52,17 +53,6 @@ pub(crate) struct InputArgs {
     /// memory for each different one
     #[arg(long)]
     dedupe: bool,
-}
-
-/// What separates columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DelimiterName {
-    /// ,
-    Comma,
-    /// a tab
-    Tab,
-    /// ;
-    Semicolon,
 }
 
 impl InputArgs {
@@ -100,14 +90,27 @@ impl InputArgs {
             keeps_columns: self.keep_columns,
             has_header: is_table && !self.no_header,
             delimiter: match (format, self.delimiter) {
-                (InputFormat::Tsv, _) | (_, Some(DelimiterName::Tab)) => Delimiter::Tab,
-                (_, Some(DelimiterName::Semicolon)) => Delimiter::Semicolon,
-                _ => Delimiter::Comma,
+                (InputFormat::Tsv, _) => Delimiter::Tab,
+                (_, given) => given.unwrap_or_default(),
             },
             shard: self.shard,
             group,
             is_distinct: self.dedupe,
         })
+    }
+}
+
+/// Reads what separates columns: by name, or the character itself.
+fn delimiter(text: &str) -> Result<Delimiter, String> {
+    match (text, text.as_bytes()) {
+        ("comma", _) => Ok(Delimiter::Comma),
+        ("tab" | "\\t", _) => Ok(Delimiter::Tab),
+        ("semicolon", _) => Ok(Delimiter::Semicolon),
+        (_, &[byte]) if byte.is_ascii() && !b"\"\r\n\0".contains(&byte) => {
+            Ok(Delimiter::Character(byte))
+        }
+        _ => Err("must be comma, tab, semicolon, or one character of ASCII but a quotation mark"
+            .to_owned()),
     }
 }
 
@@ -123,11 +126,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_delimiter_is_a_name_or_a_character() {
+        assert_eq!(delimiter("semicolon"), Ok(Delimiter::Semicolon));
+        assert_eq!([delimiter("tab"), delimiter("\\t")], [Ok(Delimiter::Tab), Ok(Delimiter::Tab)]);
+        assert_eq!(delimiter("|"), Ok(Delimiter::Character(b'|')));
+        assert_eq!(delimiter(","), Ok(Delimiter::Character(b',')));
+        for text in ["", "\"", "\n", "||", "\u{a6}", "pipe"] {
+            assert!(delimiter(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn options_that_mean_nothing_for_the_input_are_mistakes() {
         let columns = InputArgs { url_column: Some("u".into()), ..InputArgs::default() };
         let tabs = InputArgs {
             input_format: Some(InputFormat::Tsv),
-            delimiter: Some(DelimiterName::Comma),
+            delimiter: Some(Delimiter::Comma),
             ..InputArgs::default()
         };
         let json =

@@ -106,7 +106,7 @@ fn an_option_for_another_input_is_a_mistake() {
         ("--input-format jsonl --no-header", "--no-header is for an --input-format of csv or tsv"),
         ("--shard 5/4", "1/4 is the first of four"),
         ("--shard half", "1/4 is the first of four"),
-        ("--delimiter x", "comma, tab, semicolon"),
+        ("--delimiter xx", "must be comma, tab, semicolon, or one character of ASCII"),
     ] {
         let ran = run(stoop(&format!("fetch {options}")), "http://127.0.0.1:1/\n");
         assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{options}");

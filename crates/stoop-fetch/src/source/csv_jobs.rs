@@ -35,7 +35,8 @@ use super::{Extent, Job, JobOptions, JobSource, Take};
 /// A header without such a column is an error of the kind [`InvalidInput`](io::ErrorKind::InvalidInput), before the
 /// first job, and lists the columns that there are. A row gets a record of the kind `invalid_job` where it
 /// has more fields than the header or fewer, or a quote that is not closed, or is longer than 1 MiB, or what is needed
-/// of it is not UTF-8. The record says which row that was and on which line it began, and has no field of it.
+/// of it is not UTF-8. The record says which row that was and on which line it began, and has no field of it but its id,
+/// where the row has as many fields as the header.
 #[derive(Debug)]
 pub struct CsvJobs<R> {
     rows: Rows<R>,
@@ -59,6 +60,9 @@ pub enum Delimiter {
     Tab,
     /// `;`
     Semicolon,
+    /// Any other character of ASCII, such as `|`. A quotation mark or a line end separates nothing: in their place it is a
+    /// comma.
+    Character(u8),
 }
 
 impl<R: Read> CsvJobs<R> {
@@ -80,6 +84,8 @@ impl<R: Read> CsvJobs<R> {
             Delimiter::Comma => b',',
             Delimiter::Tab => b'\t',
             Delimiter::Semicolon => b';',
+            Delimiter::Character(byte) if !byte.is_ascii() || b"\"\r\n".contains(&byte) => b',',
+            Delimiter::Character(byte) => byte,
         });
         self
     }
@@ -175,7 +181,7 @@ fn hand_on(
     match options(row, columns) {
         Ok(options) if options.is_empty() => take(Job::new(url(row, columns))),
         Ok(options) => take(Job::new(url(row, columns)).with_options(options)),
-        Err(why) => take(invalid(row, &why)),
+        Err(why) => take(with_id_of(row, columns, invalid(row, &why))),
     }
 }
 
@@ -192,6 +198,17 @@ fn invalid_or_cut(row: &Row<'_>, take: &mut Take<'_>) -> ControlFlow<()> {
 fn invalid(row: &Row<'_>, why: &str) -> Job<'static> {
     let text = format!("row {} of the input (line {}): {why}", row.number, row.line);
     Job::new(b"").with_options(JobOptions::new().invalid(text))
+}
+
+/// The job of a row that is none, with its id, where that can be told.
+fn with_id_of<'a>(row: &Row<'_>, columns: &Columns, mut job: Job<'a>) -> Job<'a> {
+    let column = columns.id.filter(|_| row.fields() == columns.count);
+    let id = column.and_then(|column| std::str::from_utf8(row.field(column)).ok());
+    job.options = job.options.map(|options| match id {
+        Some(id) => Box::new(options.id(id)),
+        None => options,
+    });
+    job
 }
 
 fn url<'a>(row: &Row<'a>, columns: &Columns) -> &'a [u8] {

@@ -219,3 +219,27 @@ fn nothing_of_a_table_without_the_column_is_a_job() {
     jobs.finish(Extent::InputFailed, &mut take);
     assert_eq!(taken, 0);
 }
+
+#[test]
+fn a_row_that_is_not_utf_8_keeps_its_id() {
+    let table = b"id,url,x\n7,http://a/\xff,\n\xff,http://a/,\n8,http://a/\n";
+    let jobs = read(table, |table| table);
+    let ids: Vec<_> = jobs.iter().map(|job| job.id.as_deref()).collect();
+    assert_eq!(ids, [Some("7"), None, None]);
+    let faults: Vec<_> = jobs.iter().map(|job| job.fault.as_deref().unwrap_or("none")).collect();
+    let expected = [
+        "row 2 of the input (line 2): column 2 is not UTF-8",
+        "row 3 of the input (line 3): column 1 is not UTF-8",
+        "row 4 of the input (line 4): 2 fields, where the header has 3",
+    ];
+    assert_eq!(faults, expected);
+}
+
+#[test]
+fn any_character_separates_columns() {
+    let jobs =
+        read(b"id|url\n7|http://a/?b,c;d\n", |table| table.delimiter(Delimiter::Character(b'|')));
+    assert_eq!(urls(&jobs), ["http://a/?b,c;d"]);
+    let jobs = read(b"id,url\n7,http://a/\n", |table| table.delimiter(Delimiter::Character(b'"')));
+    assert_eq!(urls(&jobs), ["http://a/"]);
+}
