@@ -119,8 +119,11 @@ fn a_compressed_list_is_read_from_a_file_and_from_standard_input() {
     assert!(ran.stderr.contains("cannot read standard input"), "{}", ran.stderr);
     assert!(ran.lines().iter().all(|line| line.code == "200" || line.code == "invalid_url"));
     // So is what follows and is no gzip, which has nothing to do with columns.
-    let ran = run(stoop("fetch --summary none"), [&gzip[..], &[0; 20]].concat());
+    let ran = run(stoop("fetch --summary none"), [&gzip[..], &[1; 20]].concat());
     assert_eq!((ran.code, ran.lines().len()), (Some(3), 300), "{}", ran.stderr);
     assert_eq!(ran.stderr, "stoop: cannot read standard input: invalid gzip header\n");
+    // Zeros, with which tapes are filled up, are nothing.
+    let ran = run(stoop("fetch --summary none"), [&gzip[..], &[0; 512]].concat());
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 300), "{}", ran.stderr);
     std::fs::remove_file(&path).expect("it is there");
 }

@@ -1,16 +1,23 @@
 //! An input that may be compressed.
 
+mod members;
+
 use std::fmt::{self, Formatter};
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
-use flate2::read::MultiGzDecoder;
+use self::members::Members;
 
 /// The first bytes of gzip (RFC 1952 §2.3.1), and of a frame of zstd (RFC 8878 §3.1.1).
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
+/// The first bytes of a frame of zstd that is skipped, such as one of a table for seeking, behind a first one of 0x50 to 0x5f
+/// (RFC 8878 §3.1.2).
+const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
+
 /// Reads what gzip or zstd compressed, by its first bytes, and all else as it is. Several members or frames, one after
-/// the other, are one input. It takes memory for a window and not for what is in it, however much that is.
+/// the other, are one input; frames of zstd that are to be skipped are, and so are zeros behind a member of gzip, with which
+/// tapes and block devices are filled up. It takes memory for a window and not for what is in it, however much that is.
 ///
 /// ```
 /// use std::io::Read;
@@ -29,7 +36,7 @@ type Seen<R> = Chain<Cursor<Vec<u8>>, R>;
 enum State<R: Read> {
     Unread(R),
     Plain(Seen<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<Seen<R>>>>),
+    Gzip(Box<Members<BufReader<Seen<R>>>>),
     Zstd(Box<zstd::Decoder<'static, BufReader<Seen<R>>>>),
     /// The first read failed.
     Failed,
@@ -62,7 +69,11 @@ impl<R: Read> State<R> {
     /// Looks at the first bytes of `input`, as few as tell what it is: more may be long in coming.
     fn of(mut input: R) -> io::Result<Self> {
         let mut begin = Vec::with_capacity(ZSTD.len());
-        while begin.is_empty() || is_part(&begin, GZIP) || is_part(&begin, ZSTD) {
+        while begin.is_empty()
+            || is_part(&begin, GZIP)
+            || is_part(&begin, ZSTD)
+            || is_skipped(&begin) && begin.len() < ZSTD.len()
+        {
             let mut byte = [0];
             match input.read(&mut byte) {
                 Ok(0) => break,
@@ -71,10 +82,11 @@ impl<R: Read> State<R> {
                 Err(error) => return Err(error),
             }
         }
-        let (is_gzip, is_zstd) = (begin == GZIP, begin == ZSTD);
+        let is_gzip = begin == GZIP;
+        let is_zstd = begin == ZSTD || is_skipped(&begin) && begin.len() == ZSTD.len();
         let seen = Cursor::new(begin).chain(input);
         Ok(match (is_gzip, is_zstd) {
-            (true, _) => Self::Gzip(Box::new(MultiGzDecoder::new(BufReader::new(seen)))),
+            (true, _) => Self::Gzip(Box::new(Members::new(BufReader::new(seen)))),
             (_, true) => Self::Zstd(Box::new(zstd::Decoder::with_buffer(BufReader::new(seen))?)),
             _ => Self::Plain(seen),
         })
@@ -93,7 +105,14 @@ fn damaged(error: io::Error) -> io::Error {
 
 /// Whether an input that begins with these four bytes or more is compressed, as [`Decompressed`] knows it.
 pub fn is_compressed(begin: &[u8]) -> bool {
-    begin.starts_with(GZIP) || begin.starts_with(ZSTD)
+    let is_skipped = begin.len() >= ZSTD.len() && is_skipped(&begin[..ZSTD.len()]);
+    begin.starts_with(GZIP) || begin.starts_with(ZSTD) || is_skipped
+}
+
+/// Whether up to four bytes are the beginning of a frame of zstd that is skipped.
+fn is_skipped(begin: &[u8]) -> bool {
+    let Some((first, rest)) = begin.split_first() else { return false };
+    (0x50..=0x5f).contains(first) && ZSTD_SKIPPED.starts_with(rest)
 }
 
 /// Whether `begin` is a part of `whole` and not all of it.
@@ -135,9 +154,19 @@ mod tests {
 
     #[test]
     fn what_is_not_compressed_is_read_as_it_is() {
-        for text in
-            [&b""[..], b"h", b"http://a/", b"\x1f", b"\x1f\x8a", b"(", b"(\xb5/", b"(\xb5/x"]
-        {
+        for text in [
+            &b""[..],
+            b"h",
+            b"http://a/",
+            b"\x1f",
+            b"\x1f\x8a",
+            b"(",
+            b"(\xb5/",
+            b"(\xb5/x",
+            b"P",
+            b"P*M",
+            b"URL\n",
+        ] {
             assert_eq!(read(text).expect("readable"), text);
         }
     }
@@ -166,10 +195,38 @@ mod tests {
 
     #[test]
     fn what_is_no_gzip_is_damaged_also_behind_a_whole_member() {
-        for bytes in [b"\x1f\x8b not gzip".to_vec(), [gzip(b"http://a/\n"), vec![0; 20]].concat()] {
+        let behind = |bytes: &[u8]| [gzip(b"http://a/\n"), bytes.to_vec()].concat();
+        for bytes in [
+            b"\x1f\x8b not gzip".to_vec(),
+            behind(b"not gzip either"),
+            behind(b"\0\0\0not gzip either"),
+        ] {
             let error = read(&bytes).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
         }
+    }
+
+    #[test]
+    fn zeros_behind_a_member_of_gzip_are_no_part_of_it() {
+        for zeros in [1, 20, 100_000] {
+            let padded = [gzip(b"http://a/\n"), vec![0; zeros]].concat();
+            assert_eq!(read(&padded).expect("readable"), b"http://a/\n");
+            let two = [padded.clone(), padded].concat();
+            assert_eq!(read(&two).expect("readable"), b"http://a/\nhttp://a/\n");
+        }
+    }
+
+    #[test]
+    fn frames_of_zstd_that_are_to_be_skipped_are() {
+        let skipped = |first: u8| [&[first, 0x2a, 0x4d, 0x18, 5, 0, 0, 0][..], b"other"].concat();
+        let page = zstd(b"http://a/\n");
+        for first in [0x50, 0x5e, 0x5f] {
+            let input = [skipped(first), page.clone(), skipped(first), page.clone()].concat();
+            assert_eq!(read(&input).expect("readable"), b"http://a/\nhttp://a/\n");
+            assert!(is_compressed(&input[..4]));
+        }
+        assert_eq!(read(&skipped(0x50)).expect("readable"), b"");
+        assert!(!is_compressed(b"P*M") && !is_compressed(b"P*Mx") && !is_compressed(b"`*M\x18"));
     }
 
     #[test]
