@@ -46,10 +46,15 @@ fn write_page(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     let has_subcommands = command.has_subcommands();
     let command = command.version(env!("CARGO_PKG_VERSION"));
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
-    let man = Man::new(command).title(name);
+    let usage = command.clone().render_usage().to_string();
+    let source = concat!("stoop ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command).title(name).source(source);
     man.render_title(page)?;
     man.render_name_section(page)?;
-    man.render_synopsis_section(page)?;
+    page.write_all(b".SH SYNOPSIS\n")?;
+    for line in usage.lines() {
+        writeln!(page, "{}", synopsis(line))?;
+    }
     man.render_description_section(page)?;
     man.render_options_section(page)?;
     if has_subcommands {
@@ -65,6 +70,14 @@ fn write_page(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     man.render_version_section(page)
 }
 
+/// A line of the usage, with the command in bold. The options have a section of their own.
+fn synopsis(usage: &str) -> String {
+    let usage = usage.strip_prefix("Usage:").unwrap_or(usage).trim();
+    let end = usage.find(" [").or_else(|| usage.find(" <")).unwrap_or(usage.len());
+    let (command, rest) = usage.split_at(end);
+    format!(r"\fB{}\fR{}", literal(command), literal(rest))
+}
+
 /// A line of roff that prints as `line`.
 fn literal(line: &str) -> String {
     let escaped = line.replace('\\', r"\e").replace('-', r"\-");
@@ -77,6 +90,13 @@ fn literal(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_synopsis_has_the_command_and_what_it_takes() {
+        let line = synopsis("Usage: stoop fetch [OPTIONS] [URL]...");
+        assert_eq!(line, r"\fBstoop fetch\fR [OPTIONS] [URL]...");
+        assert_eq!(synopsis("Usage: stoop <COMMAND>"), r"\fBstoop\fR <COMMAND>");
+    }
 
     #[test]
     fn text_is_no_request_to_roff() {
