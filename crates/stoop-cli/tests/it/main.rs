@@ -19,6 +19,7 @@
 //! - `output`: what is written, and where
 //! - `page`: the report of a run as a page
 //! - `politeness`: how much is asked of one host
+//! - `polite_origins`: the same by the log of origins that ask for less, or have a robots.txt
 //! - `by_address`: hosts that are one because they are at one address
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
@@ -59,6 +60,7 @@ mod options;
 mod output;
 mod page;
 mod parquet;
+mod polite_origins;
 mod politeness;
 mod redirects;
 mod report;

@@ -131,7 +131,7 @@ async fn serve<S: ByteStream + 'static>(
         Site::Scripted { behaviour, delay } => {
             Box::pin(serve_behaviour(
                 &behaviour,
-                &ScriptSettings { delay, dead_url: String::new() },
+                &ScriptSettings { delay, ..ScriptSettings::default() },
                 &mut connection,
             ))
             .await;

@@ -35,6 +35,21 @@ pub enum Behaviour {
     /// Answers with this status and a small body, and keeps the connection open for more.
     Status(u16),
 
+    /// Answers its first requests by 429 with a Retry-After, all connections together, and the others well.
+    Busy {
+        /// How many.
+        requests: u64,
+        /// The seconds of the Retry-After.
+        retry_after: u64,
+    },
+    /// Has a robots.txt, and answers all other requests well.
+    Robots {
+        /// The file.
+        text: String,
+        /// Length of the other bodies in bytes.
+        body: u64,
+    },
+
     /// Waits before the first byte of an otherwise good response.
     SlowFirstByte {
         /// How long.

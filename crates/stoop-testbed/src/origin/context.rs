@@ -1,5 +1,7 @@
 //! The settings that scripts of behaviours run with, and what follows a response.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::log::EntryEnd;
@@ -11,6 +13,8 @@ pub(crate) struct ScriptSettings {
     pub(crate) delay: Duration,
     /// A URL at which no server listens.
     pub(crate) dead_url: String,
+    /// How many requests came, on all connections.
+    pub(crate) asked: Arc<AtomicU64>,
 }
 
 /// What follows a response.

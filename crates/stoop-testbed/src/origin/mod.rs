@@ -21,6 +21,7 @@ mod handshakes;
 mod http2;
 mod names;
 mod play;
+mod polite;
 mod redirects;
 mod reuse;
 mod sockets;

@@ -21,6 +21,7 @@ const BEHAVIOURS: &[(&str, Behaviour)] = &[
     ("close-delimited", Behaviour::CloseDelimited { body: LARGE }),
     ("status-404", Behaviour::Status(404)),
     ("status-503", Behaviour::Status(503)),
+    ("busy", Behaviour::Busy { requests: 3, retry_after: 1 }),
     ("slow-first-byte", Behaviour::SlowFirstByte { delay: Duration::from_secs(1), body: SMALL }),
     ("drip", Behaviour::Drip { body: SMALL, every: Duration::from_millis(100) }),
     ("drip-head", Behaviour::DripHead { every: Duration::from_millis(100) }),
@@ -66,7 +67,7 @@ const STATUS: &str = "status-";
 impl Behaviour {
     /// Every behaviour that has a name, with that name and with ordinary parameters.
     ///
-    /// Beyond these, `status-NNN` names any status, and [`Behaviour::RedirectTo`] has no name.
+    /// Beyond these, `status-NNN` names any status, and [`Behaviour::RedirectTo`] and [`Behaviour::Robots`] have no name.
     pub fn all() -> impl Iterator<Item = (String, Self)> {
         let plain = BEHAVIOURS.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
         let malformed = MalformedHead::ALL

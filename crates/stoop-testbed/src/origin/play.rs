@@ -2,7 +2,7 @@
 
 use super::behaviour::Behaviour;
 use super::context::{AfterResponse, ScriptSettings};
-use super::{cuts, floods, handshakes, http2, redirects, reuse, stalls};
+use super::{cuts, floods, handshakes, http2, polite, redirects, reuse, stalls};
 use crate::connection::{ByteStream, Disconnected, OriginConnection};
 use crate::log::EntryEnd;
 use crate::request::ReceivedRequest;
@@ -83,6 +83,14 @@ async fn answer<S: ByteStream>(
         B::UntrustedCertificate | B::WrongName | B::ExpiredCertificate => OriginResponse::ok(100),
         B::CloseDelimited { body } => return close_delimited(connection, *body).await,
 
+        B::Busy { requests, retry_after } if polite::is_busy(settings, *requests) => {
+            return Ok(polite::busy(connection, *retry_after));
+        }
+        B::Busy { .. } => OriginResponse::ok(100),
+        B::Robots { text, .. } if polite::asks_for_robots(request) => {
+            return Ok(polite::robots(connection, text));
+        }
+        B::Robots { body, .. } => OriginResponse::ok(*body),
         B::SlowFirstByte { delay, body } => {
             connection.pause(*delay).await?;
             OriginResponse::ok(*body)

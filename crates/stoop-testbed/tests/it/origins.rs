@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use stoop_testbed::{
     BadChunk, BadLength, Behaviour, EntryEnd, EntryKind, MalformedHead, Origin, is_body,
 };
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
@@ -503,6 +504,47 @@ mod tls {
         assert!(timeout(Duration::from_millis(100), handshake(&origin)).await.is_err());
         assert_eq!(one_line(&origin).await.ended, EntryEnd::ClientClosed);
     }
+}
+
+#[tokio::test]
+async fn a_busy_origin_is_so_for_its_first_requests_on_any_connection() {
+    let origin = start(Behaviour::Busy { requests: 3, retry_after: 7 }).await;
+    let mut first = Vec::new();
+    for _ in 0..2 {
+        first.push(
+            exchange(
+                &origin,
+                b"GET / HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.0\r\nhost: a\r\n\r\n",
+            )
+            .await,
+        );
+    }
+    let all = first.concat();
+    assert_eq!(all.matches("HTTP/1.1 429 Too Many Requests\r\n").count(), 3, "{all}");
+    assert_eq!(all.matches("\r\nretry-after: 7\r\n").count(), 3, "{all}");
+    assert_eq!(first[1].matches("HTTP/1.1 200 OK\r\n").count(), 1, "{all}");
+}
+
+#[tokio::test]
+async fn an_origin_with_a_robots_txt_serves_it_beside_its_pages() {
+    let text = "User-agent: *\nDisallow: /no\n".to_owned();
+    let origin = start(Behaviour::Robots { text, body: 5 }).await;
+    let file = exchange(&origin, b"GET /robots.txt HTTP/1.0\r\n\r\n").await;
+    assert!(
+        file.ends_with("\r\ncontent-length: 28\r\n\r\nUser-agent: *\nDisallow: /no\n"),
+        "{file}"
+    );
+    let page = exchange(&origin, b"GET /page HTTP/1.0\r\n\r\n").await;
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+}
+
+/// What an origin answers to these bytes, until it closes.
+async fn exchange(origin: &Origin, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(origin.address()).await.expect("it listens");
+    stream.write_all(request).await.expect("it reads");
+    let mut answered = Vec::new();
+    stream.read_to_end(&mut answered).await.expect("an orderly end");
+    String::from_utf8_lossy(&answered).into_owned()
 }
 
 /// Every behaviour that has a name starts, and can be stopped with a client still there.
