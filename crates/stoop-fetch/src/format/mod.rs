@@ -1,5 +1,6 @@
-//! Formats of records.
+//! Formats of records. All but JSON lines are features: `csv`, `tar` and `warc`, which are on by default, and `parquet`.
 
+#[cfg(feature = "csv")]
 mod csv;
 mod frames;
 mod json_lines;
@@ -10,12 +11,15 @@ mod printable;
 mod shards;
 #[cfg(feature = "parquet")]
 mod single_file;
+#[cfg(feature = "tar")]
 mod tar;
-#[cfg(test)]
+#[cfg(all(test, feature = "csv"))]
 mod tests;
 mod timestamp;
+#[cfg(feature = "warc")]
 mod warc;
 
+#[cfg(feature = "csv")]
 pub use self::csv::Csv;
 pub use self::json_lines::JsonLines;
 #[cfg(feature = "parquet")]
@@ -24,7 +28,9 @@ pub use self::printable::Printable;
 pub use self::shards::{ShardFormat, ShardRecords, ShardWriter, Shards};
 #[cfg(feature = "parquet")]
 pub use self::single_file::SingleFile;
+#[cfg(feature = "tar")]
 pub use self::tar::Tar;
+#[cfg(feature = "warc")]
 pub use self::warc::Warc;
 use crate::record::Record;
 

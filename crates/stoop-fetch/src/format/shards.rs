@@ -388,6 +388,7 @@ impl ShardFormat for super::JsonLines {
     }
 }
 
+#[cfg(feature = "csv")]
 impl ShardFormat for super::Csv {
     fn extension(&self) -> &'static str {
         "csv"
