@@ -258,6 +258,16 @@ impl Fetch {
         self
     }
 
+    /// Whether a URL without a scheme, which means https, is fetched over http where https is not spoken: no connection can be
+    /// made, or none with TLS (`connect_refused`, `connect_timeout`, `connect_unreachable`, `connect_reset`,
+    /// `tls_handshake`). A certificate that is not accepted is no such case. Both requests are within the deadline of the
+    /// job. Where http is not spoken either, the record has the error of https. Off by default, and without effect where
+    /// [robots.txt](crate::Politeness::robots) counts.
+    pub fn http_fallback(mut self, falls_back: bool) -> Self {
+        self.settings.falls_back_to_http = falls_back;
+        self
+    }
+
     /// Configures the client of each worker: proxies, cookies, retries, name servers and the like. Its limits, time
     /// limits and redirects are the run's, whatever is set here, and so is what its requests wait for
     /// ([`pace`](ClientBuilder::pace)), unless there is no [`politeness`](Self::politeness).

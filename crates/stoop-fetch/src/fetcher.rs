@@ -208,16 +208,28 @@ impl Fetcher {
         }
     }
 
-    /// Sends a request and reads its response, within the deadline from now on.
-    pub(crate) async fn fetch(&self, request: Result<Request, Error>) -> Outcome {
-        match self.send(request).await {
+    /// Sends a request and reads its response, within the deadline from now on, or a shorter one.
+    pub(crate) async fn fetch(
+        &self,
+        request: Result<Request, Error>,
+        within: Option<Duration>,
+    ) -> Outcome {
+        let request = match within {
+            Some(within) => request.map(|request| request.timeout(within)),
+            None => request,
+        };
+        match self.send(request, within.unwrap_or(self.timeout)).await {
             Ok(outcome) => outcome,
             Err(error) => self.failed(&error),
         }
     }
 
-    async fn send(&self, request: Result<Request, Error>) -> Result<Outcome, Error> {
-        let deadline = self.collector.is_some().then(|| Instant::now() + self.timeout);
+    async fn send(
+        &self,
+        request: Result<Request, Error>,
+        timeout: Duration,
+    ) -> Result<Outcome, Error> {
+        let deadline = self.collector.is_some().then(|| Instant::now() + timeout);
         let request = request?;
         let is_head = *request.method() == Method::HEAD;
         let (response, exchanges) = match self.has_exchanges() {

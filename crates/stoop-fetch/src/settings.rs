@@ -56,6 +56,8 @@ pub(crate) struct Settings {
     pub(crate) filter: Option<Box<Filter>>,
     /// Content is kept for the filter.
     pub(crate) keeps_content: bool,
+    /// URLs without a scheme that cannot be fetched over https are over http.
+    pub(crate) falls_back_to_http: bool,
     pub(crate) idle_max: usize,
     pub(crate) limit: Option<u64>,
     pub(crate) has_statistics: bool,
@@ -88,6 +90,7 @@ impl Default for Settings {
             processing: Processing::default(),
             filter: None,
             keeps_content: false,
+            falls_back_to_http: false,
             idle_max: IDLE_CONNECTIONS_MAX,
             limit: None,
             has_statistics: false,

@@ -8,6 +8,7 @@
 
 mod answers;
 mod dispatching;
+mod fallback;
 mod fetching;
 mod finishing;
 mod following;

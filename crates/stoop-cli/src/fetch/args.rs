@@ -252,6 +252,10 @@ pub(crate) struct FetchArgs {
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(super) request: Option<String>,
 
+    /// Fetch a URL without a scheme over http where https is not spoken: connecting fails, or TLS does
+    #[arg(long, conflicts_with = "robots")]
+    pub(super) http_fallback: bool,
+
     /// Add a header, 'Name: value'; 'Name;' sends it empty; @FILE has one a line
     #[arg(short = 'H', long, value_name = "HEADER", action = ArgAction::Append)]
     pub(super) header: Vec<OsString>,

@@ -73,6 +73,8 @@ pub(crate) struct FetchPlan {
     /// What is asked for, where it is not the plain GET.
     pub(crate) template: Option<Template>,
     pub(crate) decodes: bool,
+    /// URLs without a scheme that cannot be fetched over https are over http.
+    pub(crate) falls_back_to_http: bool,
     pub(crate) cookies: Option<CookieFile>,
     pub(crate) retries: Retries,
     /// A URL that failed is a failure of the command.
@@ -226,6 +228,7 @@ impl FetchPlan {
             insecure: args.insecure,
             template,
             decodes: args.compressed,
+            falls_back_to_http: args.http_fallback,
             cookies: args.cookie_jar.map(CookieFile::open).transpose()?,
             retries: args.retry.retries(),
             fails: args.fail,

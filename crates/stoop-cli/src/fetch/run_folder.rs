@@ -110,6 +110,7 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
             method.filter(|&it| it != Method::GET).map_or_else(String::new, Method::to_string),
         ),
         ("--compressed", on(plan.decodes)),
+        ("--http-fallback", on(plan.falls_back_to_http)),
         ("--max-body", body_max),
         ("--compression", plan.compression.as_ref().map_or_else(String::new, name_of)),
         ("--no-body", on(plan.has_no_body)),

@@ -175,3 +175,37 @@ fn the_user_agent_is_the_one_given() {
     assert_eq!(agent(""), concat!("stoop/", env!("CARGO_PKG_VERSION")).len() as u64);
     assert_eq!(agent("-A me/1"), 4);
 }
+
+#[test]
+fn a_url_without_a_scheme_is_fetched_over_http_where_https_is_not_spoken_if_that_is_wanted() {
+    let (plain, _) = origin(Behaviour::Fast { body: 3 }, false);
+    let bare = plain.replace("http://", "");
+    let dead = crate::server::refusing().to_string();
+    let (tls, _) = origin(Behaviour::UntrustedCertificate, true);
+    let tls = tls.replace("https://", "");
+    let secure = format!("https://{bare}");
+    let list = [&*bare, &*dead, &*tls, &*secure].join("\n");
+    for (options, expected) in [
+        ("", ["tls_handshake", "connect_refused", "tls_cert_untrusted", "tls_handshake"]),
+        ("--http-fallback", ["200", "connect_refused", "tls_cert_untrusted", "tls_handshake"]),
+        (
+            "--http-fallback --no-politeness",
+            ["200", "connect_refused", "tls_cert_untrusted", "tls_handshake"],
+        ),
+        (
+            "--http-fallback --host-interval 0.1 --retry 1",
+            ["200", "connect_refused", "tls_cert_untrusted", "tls_handshake"],
+        ),
+    ] {
+        let ran = run(stoop(&format!("fetch -f csv --summary none {options}")), &*list);
+        let code = |url: &str| {
+            let lines = ran.lines();
+            let line = lines.iter().find(|line| line.url == url.as_bytes()).expect("its line");
+            line.code.clone()
+        };
+        assert_eq!([code(&bare), code(&dead), code(&tls), code(&secure)], expected, "{options}");
+    }
+    let json = run(stoop("fetch -f jsonl --http-fallback -t 5"), &*bare);
+    let record: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(record["final_url"], plain);
+}

@@ -64,16 +64,18 @@ impl<A: Asker> InTurn<A> {
         Self { asker, following: Following::default() }
     }
 
-    /// Fetches a request whose turn has come, and those that follow from it, each in its turn.
+    /// Fetches a request whose turn has come, and those that follow from it, each in its turn; within the deadline of the run,
+    /// or a shorter one.
     pub(crate) async fn fetch(
         &mut self,
         fetcher: &Fetcher,
         request: Result<Request, Error>,
+        within: Option<Duration>,
     ) -> Outcome {
         if self.asker.run().settings.politeness.is_none() {
-            return fetcher.fetch(request).await;
+            return fetcher.fetch(request, within).await;
         }
-        let mut fetching = pin!(fetcher.fetch(request));
+        let mut fetching = pin!(fetcher.fetch(request, within));
         poll_fn(|cx| {
             loop {
                 match self.poll_turn(cx) {
@@ -109,6 +111,22 @@ impl<A: Asker> InTurn<A> {
         self.want(url);
         let turn = poll_fn(|cx| self.poll_turn(cx)).await;
         // The clock starts anew with the request.
+        self.following.said.waited = Duration::ZERO;
+        turn
+    }
+
+    /// Waits for the turn of another request to the same host, for `url`, after one with this outcome.
+    ///
+    /// # Errors
+    /// The outcome, where the host is left alone or the run ends.
+    pub(crate) async fn turn_after(&mut self, outcome: &Outcome, url: &str) -> Result<(), Outcome> {
+        if self.asker.run().settings.politeness.is_none() {
+            return Ok(());
+        }
+        self.tell(Feedback::of(outcome));
+        self.want(url);
+        let turn = poll_fn(|cx| self.poll_turn(cx)).await;
+        // Its deadline is what is left then.
         self.following.said.waited = Duration::ZERO;
         turn
     }

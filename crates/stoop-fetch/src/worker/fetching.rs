@@ -30,7 +30,10 @@ impl<F: RecordFormat> Worker<F> {
                 }
                 self.fetch_allowed(robots, index, &mut in_turn, request).await
             }
-            _ => in_turn.fetch(&self.fetcher, request).await,
+            _ => {
+                let outcome = in_turn.fetch(&self.fetcher, request, None).await;
+                self.or_over_http(index, &mut in_turn, outcome).await
+            }
         };
         in_turn.end(&outcome);
         outcome
@@ -46,7 +49,7 @@ impl<F: RecordFormat> Worker<F> {
         request: Result<Request, Error>,
     ) -> Outcome {
         let may_repeat = request.as_ref().is_ok_and(|request| request.method().is_safe());
-        let mut outcome = in_turn.fetch(&self.fetcher, request).await;
+        let mut outcome = in_turn.fetch(&self.fetcher, request, None).await;
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
             if let Permission::Denied { outcome, .. } | Permission::Unknown(outcome) =
@@ -64,7 +67,7 @@ impl<F: RecordFormat> Worker<F> {
                 return suspended;
             }
             self.slots.borrow_mut().restart(index);
-            outcome = in_turn.fetch(&self.fetcher, request).await;
+            outcome = in_turn.fetch(&self.fetcher, request, None).await;
         }
         outcome
     }

@@ -1,0 +1,64 @@
+//! The second request for a URL without a scheme: over http, where https is not spoken.
+
+use super::Worker;
+use super::following::SlotJob;
+use crate::format::RecordFormat;
+use crate::job::Extent;
+use crate::record::Outcome;
+use crate::summary::ResultCode;
+use crate::target::{has_scheme, target};
+use crate::turns::InTurn;
+
+/// Errors that come before anything is sent, and say that https is not spoken.
+const NOT_SPOKEN: &[&str] = &[
+    "connect_refused",
+    "connect_timeout",
+    "connect_unreachable",
+    "connect_reset",
+    "tls_handshake",
+];
+
+impl<F: RecordFormat> Worker<F> {
+    /// Fetches the job of slot `index` over http, if it has no scheme and https is not spoken by what came of that, and
+    /// returns the outcome that counts.
+    pub(super) async fn or_over_http(
+        &self,
+        index: usize,
+        in_turn: &mut InTurn<SlotJob<'_, F>>,
+        outcome: Outcome,
+    ) -> Outcome {
+        let Some(url) = self.http_url(index, &outcome) else { return outcome };
+        if in_turn.turn_after(&outcome, &url).await.is_err() {
+            return outcome;
+        }
+        let (request, left) = {
+            let slots = self.slots.borrow();
+            let slot = slots.slot(index);
+            let left = self.run.settings.timeout.saturating_sub(slot.start.elapsed());
+            (self.fetcher.request(&url, slot.job.options.as_deref()), left)
+        };
+        if left.is_zero() {
+            return outcome;
+        }
+        // In memory of its own: all slots would be larger by it.
+        let second = Box::pin(in_turn.fetch(&self.fetcher, request, Some(left))).await;
+        if is_not_spoken(&second) { outcome } else { second }
+    }
+
+    /// The URL over http of a job that may be fetched so, after this outcome over https.
+    fn http_url(&self, index: usize, outcome: &Outcome) -> Option<String> {
+        if !self.run.settings.falls_back_to_http || self.robots.is_some() || !is_not_spoken(outcome)
+        {
+            return None;
+        }
+        let slots = self.slots.borrow();
+        let job = &slots.slot(index).job;
+        let line = std::str::from_utf8(&job.url).ok().filter(|_| job.extent == Extent::Whole)?;
+        let url = target(line).ok().filter(|_| !has_scheme(line))?;
+        Some(format!("http{}", url.strip_prefix("https")?))
+    }
+}
+
+fn is_not_spoken(outcome: &Outcome) -> bool {
+    matches!(outcome.code, ResultCode::Error(kind) if NOT_SPOKEN.contains(&kind))
+}
