@@ -75,7 +75,7 @@ pub(crate) fn distribute(
             is_all_plain &= is_plain(job.url);
             key.clear();
             let worker = match group {
-                Some(group) if host_key(job.url, group, &mut key) => {
+                Some(group) if lanes.len() > 1 && host_key(job.url, group, &mut key) => {
                     worker_of_key(&key, lanes.len())
                 }
                 _ => worker_of(job.url, lanes.len()),

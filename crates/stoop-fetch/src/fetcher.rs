@@ -269,7 +269,8 @@ impl Fetcher {
                 });
                 let outcome = Outcome::error(fault.kind());
                 let details = details.map(Box::new);
-                return Ok(Outcome { overloaded, details, capture, ..outcome });
+                let blamed = overloaded.and_then(|_| blamed(&response));
+                return Ok(Outcome { overloaded, blamed, details, capture, ..outcome });
             }
         };
         Ok(Outcome {
@@ -278,6 +279,7 @@ impl Fetcher {
             http2: response.version() == Version::HTTP_2,
             overloaded,
             is_host_silent: false,
+            blamed: overloaded.and_then(|_| blamed(&response)),
             unfollowed: self.robots.as_ref().and_then(|robots| unfollowed(&response, robots)),
             details: details.map(Box::new),
             capture,
@@ -327,10 +329,16 @@ impl Fetcher {
         let outcome = failed(error, kind);
         Outcome {
             is_host_silent: is_of_host(error.kind()),
+            blamed: error.url().filter(|_| error.redirects() > 0).map(Box::from),
             details: outcome.details.filter(|_| self.is_detailed),
             ..outcome
         }
     }
+}
+
+/// The URL of a response that redirects led to.
+fn blamed(response: &Response) -> Option<Box<str>> {
+    response.url().filter(|_| response.redirects() > 0).map(Box::from)
 }
 
 /// Where a Location leads from a URL.

@@ -157,6 +157,12 @@ impl Politeness {
         Self { group, ..self }
     }
 
+    /// Whether it holds up no job as long as hosts answer, where so many are in flight in all.
+    pub(crate) fn allows_at_once(&self, jobs: usize) -> bool {
+        let is_by_name = self.group != HostGroup::Address;
+        self.per_host >= jobs && self.interval.is_zero() && self.robots.is_none() && is_by_name
+    }
+
     /// Fetches only what robots.txt (RFC 9309) allows to `agent`, a [product token](crate::robots::is_product_token).
     /// By default none is asked for.
     ///

@@ -94,6 +94,8 @@ pub struct Outcome {
     pub(crate) is_host_silent: bool,
     /// Where a redirect leads that was not followed because its origin has to be asked for robots.txt first.
     pub(crate) unfollowed: Option<Box<str>>,
+    /// The URL of the request that says so of its host, where redirects led to it.
+    pub(crate) blamed: Option<Box<str>>,
     /// Everything else; gathered only for formats that need it.
     pub details: Option<Box<Details>>,
     /// The response itself with its content, as far as it was received; kept only for formats that need it, and for
@@ -236,6 +238,7 @@ impl Outcome {
             overloaded: None,
             is_host_silent: false,
             unfollowed: None,
+            blamed: None,
             details: None,
             capture: None,
         }

@@ -84,7 +84,10 @@ pub(crate) fn work<F: RecordFormat>(
             index,
             fetcher: fetcher.map_err(io::Error::other)?,
             robots,
-            schedule: RefCell::new(Schedule::new(run.settings.politeness.clone())),
+            schedule: RefCell::new(Schedule::new(
+                run.settings.politeness.clone(),
+                run.settings.concurrency.max(),
+            )),
             is_lane_ended: Cell::new(false),
             waits_for_permits: Cell::new(false),
             sleeps_until: Cell::new(None),

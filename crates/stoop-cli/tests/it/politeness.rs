@@ -184,6 +184,17 @@ fn where_politeness_is_lifted_nothing_slows_a_host_down() {
 }
 
 #[test]
+fn a_host_slows_the_others_of_a_given_concurrency_down_though_its_request_is_sent_again() {
+    let log = HostLog::default();
+    let address = host(&log, Duration::from_millis(100), 1, "retry-after: 2\r\n");
+    let ran = run(stoop("fetch -f csv --summary none -c 2 --retry 1"), urls(address, 6));
+    assert!(ran.lines().iter().all(|line| line.code == "200"), "{:?}", ran.lines());
+    let log = sorted(&log);
+    // The two that were in flight, perhaps one behind the second of them, and all others.
+    assert!(log[3].0.duration_since(log[0].1) >= Duration::from_millis(1_900), "{log:?}");
+}
+
+#[test]
 fn a_concurrency_that_is_given_lifts_no_more_than_what_each_host_has_in_flight() {
     let log = HostLog::default();
     let address = host(&log, Duration::ZERO, 1, "retry-after: 1\r\n");

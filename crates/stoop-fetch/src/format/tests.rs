@@ -15,6 +15,7 @@ const OK: Outcome = Outcome {
     overloaded: None,
     is_host_silent: false,
     unfollowed: None,
+    blamed: None,
     details: None,
 };
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::Write;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use stoop::Request;
 
@@ -89,13 +89,15 @@ fn host_of(authority: &[u8]) -> &[u8] {
 }
 
 /// Whether a host is a name that no parser of URLs turns into another one, but for capitals: of letters, digits,
-/// hyphens and dots, and no address, which has several spellings.
+/// hyphens and dots; or an address of IPv4 in its usual spelling.
 fn is_usual(host: &[u8]) -> bool {
     let last = host.strip_suffix(b".").unwrap_or(host).rsplit(|byte| *byte == b'.').next();
     let is_name = |last: &[u8]| last.first().is_some_and(u8::is_ascii_alphabetic);
-    last.is_some_and(is_name)
-        && host.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(byte))
-        && !host.windows(4).any(|label| label.eq_ignore_ascii_case(b"xn--"))
+    if !last.is_some_and(is_name) {
+        return std::str::from_utf8(host).is_ok_and(|host| host.parse::<Ipv4Addr>().is_ok());
+    }
+    host.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(byte))
+        && !host.windows(4).any(|label| label[2..] == *b"--" && label.eq_ignore_ascii_case(b"xn--"))
 }
 
 /// The URL of a line, as it is requested.
@@ -133,7 +135,15 @@ mod tests {
                 ][..],
                 "example.com",
             ),
-            (&["http://127.0.0.1:80/", "http://127.1/", "http://0x7f000001/"], "127.0.0.1"),
+            (
+                &[
+                    "http://127.0.0.1:80/",
+                    "http://127.1/",
+                    "http://0x7f000001/",
+                    "http://127.000.000.001/",
+                ],
+                "127.0.0.1",
+            ),
             (&["http://[::1]:8080/", "http://[0:0:0:0:0:0:0:1]/"], "[::1]"),
             (
                 &["http://b\u{fc}cher.example/", "https://XN--bcher-kva.example"],

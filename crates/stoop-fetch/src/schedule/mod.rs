@@ -1,6 +1,7 @@
 //! Decides which of a worker's jobs is started next.
 //!
-//! Without politeness that is the order of the lane, and costs nothing. With it, each host has a queue of its own, and
+//! Without politeness that is the order of the lane, and costs nothing; so it is with it, as long as it could hold up no job,
+//! because a host may have all that are in flight, and none has answered 429 or 503, or not at all. Otherwise each host has a queue of its own, and
 //! those that may start a job now take turns. Requests that follow from others ([`turns`](crate::turns)) come first:
 //!
 //! ```text
@@ -13,6 +14,8 @@
 //!                   └─► without a host ──┘
 //! ```
 
+#[cfg(test)]
+mod asleep_tests;
 mod feedback;
 mod host;
 mod host_key;
@@ -31,18 +34,22 @@ use self::polite::PoliteQueue;
 pub(crate) use self::started::{HostId, Started};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::turns::{Mail, Turn};
+use crate::turns::{Mail, Turn, take_troubles};
 
 /// The jobs of one worker that were not started yet.
 pub(crate) struct Schedule {
     /// Jobs as they came from the lane.
     incoming: Batch,
     polite: Option<Box<PoliteQueue>>,
+    /// Politeness could hold up no job yet: hosts do not count theirs.
+    is_asleep: bool,
 }
 
 impl Schedule {
-    pub(crate) fn new(politeness: Option<Politeness>) -> Self {
+    /// A schedule for so many jobs in flight at most.
+    pub(crate) fn new(politeness: Option<Politeness>, in_flight_max: usize) -> Self {
         Self {
+            is_asleep: politeness.as_ref().is_some_and(|it| it.allows_at_once(in_flight_max)),
             incoming: Batch::default(),
             polite: politeness.map(|politeness| Box::new(PoliteQueue::new(politeness))),
         }
@@ -50,8 +57,14 @@ impl Schedule {
 
     /// How many jobs may be started now, or fewer, but some if there are any.
     pub(crate) fn ready(&mut self) -> usize {
+        if self.polite.is_some() {
+            for (url, feedback) in take_troubles() {
+                self.told_of(url.as_bytes(), Instant::now(), feedback);
+            }
+        }
         match &mut self.polite {
             None => self.incoming.len(),
+            Some(_) if self.is_asleep => self.incoming.len(),
             Some(polite) => polite.ready(&mut self.incoming, Instant::now()),
         }
     }
@@ -65,12 +78,26 @@ impl Schedule {
     /// Moves the next job into `started`, if one may start now.
     pub(crate) fn start(&mut self, started: &mut Started) -> bool {
         match &mut self.polite {
-            None => {
+            Some(polite) if !self.is_asleep => {
+                polite.start(&mut self.incoming, started, Instant::now())
+            }
+            _ => {
                 let Some(job) = self.incoming.pop() else { return false };
                 started.put(job, None);
+                started.is_uncounted = self.is_asleep;
                 true
             }
-            Some(polite) => polite.start(&mut self.incoming, started, Instant::now()),
+        }
+    }
+
+    /// What came of a request for `url`, of a job that no host counts and that was started at `start`. From the first one on
+    /// that says something hosts count their jobs.
+    pub(crate) fn told_of(&mut self, url: &[u8], start: Instant, feedback: Feedback) {
+        if let (Some(polite), Feedback::Overloaded(_) | Feedback::Failed) =
+            (&mut self.polite, feedback)
+        {
+            self.is_asleep = false;
+            polite.told_of(url, start, feedback, Instant::now());
         }
     }
 

@@ -122,6 +122,15 @@ impl PoliteQueue {
         self.settle_anew(id, now);
     }
 
+    /// The same of the host of a URL, if it has one.
+    pub(super) fn told_of(&mut self, url: &[u8], start: Instant, feedback: Feedback, now: Instant) {
+        self.key.clear();
+        if host_key(url, self.politeness.group, &mut self.key) {
+            let id = self.host_of_key(now);
+            self.told(id, start, feedback, now);
+        }
+    }
+
     /// Whether that is the key of a host.
     pub(super) fn is_host(&self, id: HostId, key: &[u8]) -> bool {
         *self.hosts[id.index()].key == *key

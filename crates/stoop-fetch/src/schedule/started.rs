@@ -29,6 +29,8 @@ pub(crate) struct Started {
     pub(crate) number: u64,
     /// None where no host is counted.
     pub(crate) host: Option<HostId>,
+    /// No host counts it, because none was in trouble when it was started.
+    pub(crate) is_uncounted: bool,
     /// Its host does not answer: the job is not tried.
     pub(crate) is_suspended: bool,
 }
@@ -45,7 +47,7 @@ impl Started {
         self.url.shrink_to(URL_KEPT_BYTES);
         self.url.extend_from_slice(job.url);
         (self.extent, self.options, self.host) = (job.extent, job.options, host);
-        (self.number, self.is_suspended) = (job.number, false);
+        (self.number, self.is_suspended, self.is_uncounted) = (job.number, false, false);
     }
 }
 
@@ -57,6 +59,7 @@ impl Default for Started {
             options: None,
             number: 0,
             host: None,
+            is_uncounted: false,
             is_suspended: false,
         }
     }

@@ -27,6 +27,11 @@ pub(crate) trait Asker {
     /// What robots.txt files say, if they count.
     fn robots(&self) -> Option<&RobotsGate>;
 
+    /// Whether its requests wait for turns.
+    fn is_counted(&self) -> bool {
+        true
+    }
+
     /// Nothing is sent until the delay of a retry is over, which then waits for its turn: its permit is given back, and its
     /// clock goes on.
     fn begin_rest(&self);
@@ -72,7 +77,7 @@ impl<A: Asker> InTurn<A> {
         request: Result<Request, Error>,
         within: Option<Duration>,
     ) -> Outcome {
-        if self.asker.run().settings.politeness.is_none() {
+        if !self.waits_for_turns() {
             return fetcher.fetch(request, within).await;
         }
         let mut fetching = pin!(fetcher.fetch(request, within));
@@ -102,6 +107,10 @@ impl<A: Asker> InTurn<A> {
         .await
     }
 
+    fn waits_for_turns(&self) -> bool {
+        self.asker.run().settings.politeness.is_some() && self.asker.is_counted()
+    }
+
     /// Waits for the turn of a first request, for `url`.
     ///
     /// # Errors
@@ -120,7 +129,7 @@ impl<A: Asker> InTurn<A> {
     /// # Errors
     /// The outcome, where the host is left alone or the run ends.
     pub(crate) async fn turn_after(&mut self, outcome: &Outcome, url: &str) -> Result<(), Outcome> {
-        if self.asker.run().settings.politeness.is_none() {
+        if !self.waits_for_turns() {
             return Ok(());
         }
         self.tell(Feedback::of(outcome));

@@ -16,6 +16,9 @@ use crate::schedule::Feedback;
 thread_local! {
     /// What the client of the job that this thread polls says.
     static CURRENT: RefCell<Option<Said>> = const { RefCell::new(None) };
+    /// What came of attempts of jobs that wait for no turns, and are followed by others, where it says that a host is in
+    /// trouble.
+    static TROUBLES: RefCell<Vec<(Box<str>, Feedback)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What the client of a job says while it is polled, and is told.
@@ -57,7 +60,10 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
         Err(error) if is_of_host(error.kind()) => Feedback::Failed,
         Err(_) => Feedback::None,
     };
-    said(|said| said.feedback = Some(feedback));
+    let is_told = said(|said| said.feedback = Some(feedback)).is_some();
+    if !is_told && matches!(feedback, Feedback::Overloaded(_) | Feedback::Failed) {
+        TROUBLES.with_borrow_mut(|troubles| troubles.push((next.url().into(), feedback)));
+    }
     let mut url = Some(Box::from(next.url()));
     poll_fn(move |_| {
         let is_granted = said(|said| match url.take() {
@@ -70,6 +76,11 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
         // The task of the job is woken by its ticket.
         if is_granted == Some(false) { Poll::Pending } else { Poll::Ready(()) }
     })
+}
+
+/// Takes what hosts said on this thread to attempts of jobs that wait for no turns.
+pub(crate) fn take_troubles() -> Vec<(Box<str>, Feedback)> {
+    TROUBLES.take()
 }
 
 /// How long the requests of the job that this thread polls waited for their turns.

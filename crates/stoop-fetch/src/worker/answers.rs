@@ -35,10 +35,13 @@ impl<F: RecordFormat> Worker<F> {
             self.add_in_flight(-1);
         }
         self.run.gauges[self.index].tuning.add(outcome, answered.duration);
+        let start = slots.slot(index).sent;
         // Taken: a request that is under way when the run ends must not leave its place again.
         if let Some(host) = answered.job.host.take() {
-            let start = slots.slot(index).sent;
             self.schedule.borrow_mut().finished(host, start, Feedback::of(outcome));
+        } else if answered.job.is_uncounted {
+            let url = outcome.blamed.as_ref().map_or(&*answered.job.url, |url| url.as_bytes());
+            self.schedule.borrow_mut().told_of(url, start, Feedback::of(outcome));
         }
         Some(answered)
     }

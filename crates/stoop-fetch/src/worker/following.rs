@@ -25,6 +25,10 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         self.worker.robots.as_ref()
     }
 
+    fn is_counted(&self) -> bool {
+        !self.worker.slots.borrow().slot(self.index).job.is_uncounted
+    }
+
     fn begin_rest(&self) {
         if self.leave_flight(None) {
             self.worker.run.give_back_permit(Some(self.worker.index));
