@@ -15,6 +15,8 @@ pub(super) enum LineKind {
     Scheme,
     Path,
     Authority,
+    /// An `:authority` whose value was examined: it is one.
+    ValidAuthority,
     Status,
     Protocol,
     Host,
@@ -28,12 +30,13 @@ pub(super) enum LineKind {
 }
 
 impl LineKind {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Plain,
         Self::Method,
         Self::Scheme,
         Self::Path,
         Self::Authority,
+        Self::ValidAuthority,
         Self::Status,
         Self::Protocol,
         Self::Host,
@@ -48,6 +51,15 @@ impl LineKind {
 
     pub(super) fn mark(self) -> u8 {
         self as u8
+    }
+
+    /// The kind of the same line once a request has taken it.
+    #[inline]
+    pub(super) fn taken(self) -> Self {
+        match self {
+            Self::Authority => Self::ValidAuthority,
+            kind => kind,
+        }
     }
 
     /// The kind of a line: from its mark, or by examining it.

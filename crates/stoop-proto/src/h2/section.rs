@@ -124,13 +124,14 @@ impl Section {
                 self.fault.get_or_insert(Fault::HeadTooLarge);
                 continue;
             }
-            let taken = match self.fault {
-                None => self.take_line(kind, &line, section, options),
-                Some(_) => Ok(()),
-            };
-            let mark = (line.mark != kind.mark()).then_some(kind.mark());
-            self.fault = self.fault.or(taken.err());
-            if let Some(mark) = mark {
+            let mut mark = kind.mark();
+            if self.fault.is_none() {
+                match self.take_line(kind, &line, section, options) {
+                    Ok(()) => mark = kind.taken().mark(),
+                    Err(fault) => self.fault = Some(fault),
+                }
+            }
+            if line.mark != mark {
                 block.mark(mark);
             }
         }
@@ -160,7 +161,8 @@ impl Section {
             | LineKind::Priority
             | LineKind::ContentLength
             | LineKind::Host
-            | LineKind::Authority => true,
+            | LineKind::Authority
+            | LineKind::ValidAuthority => true,
             _ => false,
         }
     }
@@ -219,9 +221,11 @@ impl Section {
                     return Err(Fault::Scheme);
                 }
             }
-            (LineKind::Authority, SectionKind::Request) => {
+            (LineKind::Authority | LineKind::ValidAuthority, SectionKind::Request) => {
                 self.seen.pseudo(AUTHORITY)?;
-                if line.value.is_empty() || !grammar::is_host(line.value) {
+                let is_valid = kind == LineKind::ValidAuthority
+                    || !line.value.is_empty() && grammar::is_host(line.value);
+                if !is_valid {
                     return Err(Fault::Authority);
                 }
                 // §8.3.1: in HTTP/1.1 it is Host.
@@ -370,5 +374,40 @@ fn is_scheme(value: &[u8]) -> bool {
             first.is_ascii_alphabetic() && rest.iter().all(of_rest)
         }
         [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hpack::{Encoder, Indexing};
+
+    /// What a request with this authority has for Host, in two blocks: the second has it from the dynamic table.
+    fn hosts(authority: &str) -> [Result<Vec<u8>, Fault>; 2] {
+        let (mut encoder, mut decoder) = (Encoder::new(4_096), Decoder::new(4_096));
+        let mut section = Section::default();
+        let options = SectionOptions { extended_connect: false, equal_lengths: false };
+        [(); 2].map(|()| {
+            let mut block = Vec::new();
+            encoder.begin(&mut block);
+            for (name, value) in [(":method", "GET"), (":scheme", "http"), (":path", "/a")] {
+                encoder.line(name.as_bytes(), value.as_bytes(), Indexing::Insert, &mut block);
+            }
+            encoder.line(b":authority", authority.as_bytes(), Indexing::Insert, &mut block);
+            let limits = Limits::default();
+            section.read(&mut decoder, &block, SectionKind::Request, options, &limits)?;
+            section.finish(SectionKind::Request, options)?;
+            Ok(section.fields.first("host").unwrap_or_default().to_vec())
+        })
+    }
+
+    #[test]
+    fn an_authority_is_as_valid_the_second_time() {
+        for valid in ["a.test:80", "127.0.0.1", "[::1]:443"] {
+            assert_eq!(hosts(valid), [(); 2].map(|()| Ok(valid.as_bytes().to_vec())));
+        }
+        for invalid in ["user@a.test", "a.test:65536", "a/b", ""] {
+            assert_eq!(hosts(invalid), [(); 2].map(|()| Err(Fault::Authority)), "{invalid}");
+        }
     }
 }

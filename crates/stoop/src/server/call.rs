@@ -12,7 +12,7 @@ use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts};
 use crate::body::Body;
 use crate::body::request_body::RequestBodyWriter;
 use crate::error::ErrorKind;
-use crate::handler::{Answer, Handler};
+use crate::handler::Handler;
 use crate::request::Request;
 use crate::response::{IntoResponse, Payload, Response};
 use crate::server::core::Core;
@@ -163,12 +163,13 @@ pub(in crate::server) fn call_handler<H: Handler>(
         Box::new(HandledRequest { peer, method, path })
     });
     let mut later = None;
-    let called = catch_unwind(AssertUnwindSafe(|| match core.handler.call(request) {
-        Answer::Now(response) => Some(response),
-        Answer::Later(future) => {
-            // It may be large: it is put where it stays before it is moved any further.
-            later = Some(core.futures.put(future, handled.take()));
-            None
+    let called = catch_unwind(AssertUnwindSafe(|| {
+        match core.futures.keep(core.handler.call(request), &mut handled) {
+            Ok(response) => Some(response),
+            Err(slot) => {
+                later = Some(slot);
+                None
+            }
         }
     }));
     let panic = match called {

@@ -9,6 +9,7 @@ use stoop_proto::Fields;
 
 use super::dropped::DroppedHandler;
 use super::monitor::{HandledRequest, Monitor, RunningHandler};
+use crate::handler::Answer;
 use crate::response::Response;
 
 /// Slots that a core keeps.
@@ -62,9 +63,18 @@ impl<F> FuturePool<F> {
         Self { free: Mutex::new(Vec::new()), monitor }
     }
 
-    /// Puts a future in a slot, with the request of its handler if a panic or an error is to be told.
-    #[inline]
-    pub(super) fn put(&self, future: F, request: Option<Box<HandledRequest>>) -> FutureSlot<F> {
+    /// Puts the future of an answer in a slot, with the request of its handler if a panic or an error is to be told. `Err`
+    /// has the slot. A future may be large: it is moved but once, so this is not made part of its caller.
+    #[inline(never)]
+    pub(super) fn keep<B>(
+        &self,
+        answer: Answer<F, B>,
+        request: &mut Option<Box<HandledRequest>>,
+    ) -> Result<Response<B>, FutureSlot<F>> {
+        let future = match answer {
+            Answer::Now(response) => return Ok(response),
+            Answer::Later(future) => future,
+        };
         let free = self.free().pop();
         let future = match free {
             Some(mut slot) => {
@@ -73,7 +83,7 @@ impl<F> FuturePool<F> {
             }
             None => Box::pin(Some(future)),
         };
-        FutureSlot { future, request, running: None, panicked: None }
+        Err(FutureSlot { future, request: request.take(), running: None, panicked: None })
     }
 
     /// Counts a handler among those that run, until its slot is put back or dropped.
@@ -110,7 +120,7 @@ impl<F> FuturePool<F> {
         slot: FutureSlot<F>,
         dropped: DroppedHandler,
     ) -> Option<Fields> {
-        dropped.collecting(|| self.put_back(slot))
+        dropped.collecting(|| self.put_back(slot, None::<&Response>))
     }
 
     fn free(&self) -> MutexGuard<'_, Vec<PinnedSlot<F>>> {
