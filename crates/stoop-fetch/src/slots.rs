@@ -245,6 +245,11 @@ impl SlotTable {
         self.all[index].job.host.take()
     }
 
+    /// The further requests of a slot's job wait for the turns of their hosts, which count them.
+    pub(crate) fn count(&mut self, index: usize) {
+        self.all[index].job.is_uncounted = false;
+    }
+
     pub(crate) fn slot(&self, index: usize) -> &UrlSlot {
         &self.all[index]
     }

@@ -10,6 +10,7 @@ use stoop::{Error, Phase, Request};
 
 use super::following::{Following, Lookup, Wait};
 use super::mailbox::{Mail, Post};
+use super::said::uncounted;
 use super::ticket::{Answer, Turn};
 use crate::addresses::UrlHost;
 use crate::fetcher::Fetcher;
@@ -31,6 +32,9 @@ pub(crate) trait Asker {
     fn is_counted(&self) -> bool {
         true
     }
+
+    /// Its requests wait for turns from now on.
+    fn begin_count(&self) {}
 
     /// Nothing is sent until the delay of a retry is over, which then waits for its turn: its permit is given back, and its
     /// clock goes on.
@@ -77,11 +81,19 @@ impl<A: Asker> InTurn<A> {
         request: Result<Request, Error>,
         within: Option<Duration>,
     ) -> Outcome {
-        if !self.waits_for_turns() {
+        if self.asker.run().settings.politeness.is_none() {
             return fetcher.fetch(request, within).await;
         }
         let mut fetching = pin!(fetcher.fetch(request, within));
         poll_fn(|cx| {
+            if !self.asker.is_counted() {
+                let (polled, is_in_trouble) = uncounted(|| fetching.as_mut().poll(cx));
+                if polled.is_ready() || !is_in_trouble {
+                    return polled;
+                }
+                self.asker.begin_count();
+                self.asker.begin_rest();
+            }
             loop {
                 match self.poll_turn(cx) {
                     Poll::Pending => return Poll::Pending,
@@ -107,10 +119,6 @@ impl<A: Asker> InTurn<A> {
         .await
     }
 
-    fn waits_for_turns(&self) -> bool {
-        self.asker.run().settings.politeness.is_some() && self.asker.is_counted()
-    }
-
     /// Waits for the turn of a first request, for `url`.
     ///
     /// # Errors
@@ -129,7 +137,7 @@ impl<A: Asker> InTurn<A> {
     /// # Errors
     /// The outcome, where the host is left alone or the run ends.
     pub(crate) async fn turn_after(&mut self, outcome: &Outcome, url: &str) -> Result<(), Outcome> {
-        if !self.waits_for_turns() {
+        if self.asker.run().settings.politeness.is_none() || !self.asker.is_counted() {
             return Ok(());
         }
         self.tell(Feedback::of(outcome));

@@ -17,6 +17,9 @@
 //! A request that is sent again after a delay asks for its turn once that is over. The job is not in flight meanwhile either,
 //! but its clock goes on, as that of its client does.
 //!
+//! A job that no host counts, because none was in trouble when it was started, waits for turns from the first attempt on that
+//! says so of its host.
+//!
 //! Sitemaps that others name wait in the same way, all their requests.
 
 mod following;

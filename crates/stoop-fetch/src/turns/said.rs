@@ -3,7 +3,7 @@
 //! The client calls [`wait_for_turn`] with what it is about to send and what came of the last attempt. That reaches the job by
 //! a place of the thread, because the client knows of no jobs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
@@ -19,6 +19,35 @@ thread_local! {
     /// What came of attempts of jobs that wait for no turns, and are followed by others, where it says that a host is in
     /// trouble.
     static TROUBLES: RefCell<Vec<(Box<str>, Feedback)>> = const { RefCell::new(Vec::new()) };
+    /// The same of the job that this thread polls, if that waits for no turns.
+    static UNCOUNTED: Cell<Uncounted> = const { Cell::new(Uncounted::None) };
+}
+
+/// The job that a thread polls, if no host counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Uncounted {
+    /// There is none: a host counts the job, or the client is not that of a job.
+    None,
+    /// Its host is in no trouble as far as it knows.
+    Quiet,
+    /// An attempt of it says that its host is in trouble, and another follows.
+    InTrouble,
+}
+
+/// Polls the client of a job that waits for no turns. Says besides whether the job has to wait for turns from now on, because
+/// an attempt says that its host is in trouble, and another follows.
+pub(super) fn uncounted<T>(poll: impl FnOnce() -> T) -> (T, bool) {
+    /// Empties the thread's place, also after a panic.
+    struct Reset;
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            UNCOUNTED.set(Uncounted::None);
+        }
+    }
+    UNCOUNTED.set(Uncounted::Quiet);
+    let _reset = Reset;
+    let polled = poll();
+    (polled, UNCOUNTED.get() == Uncounted::InTrouble)
 }
 
 /// What the client of a job says while it is polled, and is told.
@@ -61,8 +90,14 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
         Err(_) => Feedback::None,
     };
     let is_told = said(|said| said.feedback = Some(feedback)).is_some();
-    if !is_told && matches!(feedback, Feedback::Overloaded(_) | Feedback::Failed) {
+    let is_in_trouble = matches!(feedback, Feedback::Overloaded(_) | Feedback::Failed);
+    if !is_told && is_in_trouble {
         TROUBLES.with_borrow_mut(|troubles| troubles.push((next.url().into(), feedback)));
+    }
+    // Its job waits for turns from now on.
+    let is_counted_now = !is_told && is_in_trouble && UNCOUNTED.get() == Uncounted::Quiet;
+    if is_counted_now {
+        UNCOUNTED.set(Uncounted::InTrouble);
     }
     let mut url = Some(Box::from(next.url()));
     poll_fn(move |_| {
@@ -74,7 +109,7 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
             None => std::mem::take(&mut said.is_granted),
         });
         // The task of the job is woken by its ticket.
-        if is_granted == Some(false) { Poll::Pending } else { Poll::Ready(()) }
+        if is_granted.unwrap_or(!is_counted_now) { Poll::Ready(()) } else { Poll::Pending }
     })
 }
 

@@ -29,6 +29,10 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         !self.worker.slots.borrow().slot(self.index).job.is_uncounted
     }
 
+    fn begin_count(&self) {
+        self.worker.slots.borrow_mut().count(self.index);
+    }
+
     fn begin_rest(&self) {
         if self.leave_flight(None) {
             self.worker.run.give_back_permit(Some(self.worker.index));
