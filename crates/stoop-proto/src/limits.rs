@@ -67,7 +67,8 @@ pub struct Http2Limits {
     /// Content of all streams together that may be on its way or unread: 1 MiB for requests, 4 MiB for
     /// responses, and 65,535 at least. Beyond it: FLOW_CONTROL_ERROR.
     pub connection_window_bytes: u32,
-    /// The size to which `connection_window_bytes` may grow: 2 MiB for requests, 16 MiB for responses.
+    /// The size to which `connection_window_bytes` may grow: 2 MiB for requests, 16 MiB for responses. Streams whose
+    /// content is not read for a while add their windows to it, so that they do not hold up the others.
     pub connection_window_bytes_max: u32,
     /// The dynamic table that the peer's encoder may make us keep: 4,096.
     pub decoder_table_bytes_max: u32,

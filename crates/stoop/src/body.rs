@@ -83,6 +83,9 @@ pub(crate) trait Incoming: Send + Sync {
     fn wire_bytes(&self) -> Option<u64> {
         None
     }
+
+    /// Nothing is asked for until the next piece is: see [`Body::pause`].
+    fn pause(&mut self) {}
 }
 
 pub(crate) enum Kind {

@@ -16,6 +16,8 @@ pub(super) struct FlowControl {
     /// the connection's bandwidth and delay need it.
     stream_size: u32,
     connection_size: u32,
+    /// How much of the connection's is for content that is not read for a while.
+    room: u32,
     /// The window for receiving of a new stream, as our SETTINGS say.
     initial_size: u32,
     bdp: Bdp,
@@ -30,6 +32,7 @@ impl FlowControl {
             receive: ReceiveWindow::new(connection_size),
             stream_size,
             connection_size,
+            room: 0,
             initial_size: stream_size,
             bdp: Bdp::default(),
         }
@@ -79,7 +82,17 @@ impl FlowControl {
     #[inline]
     pub(super) fn consumed(&mut self, bytes: u32) -> Option<u32> {
         self.receive.consume(bytes);
-        self.receive.update(self.connection_size)
+        self.receive.update_beside(self.connection_size, self.room)
+    }
+
+    /// Makes room for content of so many streams that is not read for a while: the connection's window grows by
+    /// the window of each, so that they do not hold up the others. Returns the increment, if it is due.
+    pub(super) fn make_room(&mut self, streams: u32, limits: &Http2Limits) -> Option<u32> {
+        let others = limits.connection_window_bytes.clamp(window::INITIAL, window::MAX);
+        let room = self.stream_size.saturating_mul(streams).min(window::MAX - others);
+        self.room = self.room.max(room);
+        self.connection_size = self.connection_size.max(others + self.room);
+        self.receive.update_beside(self.connection_size, self.room)
     }
 
     /// The increment of a stream's window, if it is due.
@@ -162,6 +175,30 @@ mod tests {
         assert_eq!(flow.received(1), Err(Exceeded));
         assert_eq!((flow.consumed(49_999), flow.unread()), (None, 50_001));
         assert_eq!(flow.consumed(1), Some(50_000));
+    }
+
+    /// However many streams are full and not read, another can be received.
+    #[test]
+    fn the_connections_window_has_room_beside_streams_that_are_not_read() {
+        let limits = limits();
+        let mut flow = FlowControl::new(&limits);
+        let (mut left, mut unread) = (100_000, 0);
+        for streams in 1..=20 {
+            left += flow.make_room(streams, &limits).unwrap_or(0);
+            for _ in 0..100 {
+                let filled = left.min(streams * 65_535 - unread);
+                flow.received(filled).unwrap();
+                (left, unread) = (left - filled, unread + filled);
+                // What another stream receives is used up at once, and it goes on.
+                let piece = left.min(10_000);
+                flow.received(piece).unwrap();
+                left = left - piece + flow.consumed(piece).unwrap_or(0);
+                assert!(left > 0, "{streams} streams hold the window");
+            }
+            assert_eq!(unread, streams * 65_535);
+        }
+        assert_eq!(flow.connection_size, 100_000 + 20 * 65_535);
+        assert_eq!((flow.make_room(1, &limits), flow.unread()), (None, 20 * 65_535));
     }
 
     #[test]

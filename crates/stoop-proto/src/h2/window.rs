@@ -89,9 +89,15 @@ impl ReceiveWindow {
     /// that much. `size` is its new size; windows do not shrink.
     #[inline]
     pub(super) fn update(&mut self, size: u32) -> Option<u32> {
+        self.update_beside(size, 0)
+    }
+
+    /// The same where so much of the window may be used up late: half of the rest is enough.
+    #[inline]
+    pub(super) fn update_beside(&mut self, size: u32, late: u32) -> Option<u32> {
         let growth = size.min(MAX).saturating_sub(self.size);
         let due = self.owed + growth;
-        if due == 0 || due < (self.size + growth) / 2 {
+        if due == 0 || due < (self.size + growth).saturating_sub(late) / 2 {
             return None;
         }
         self.size += growth;

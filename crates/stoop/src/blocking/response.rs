@@ -57,6 +57,10 @@ impl Incoming for Unread {
     fn wire_bytes(&self) -> Option<u64> {
         self.rest.wire_bytes()
     }
+
+    fn pause(&mut self) {
+        self.rest.pause();
+    }
 }
 
 impl Response {

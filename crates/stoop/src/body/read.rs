@@ -1,4 +1,4 @@
-//! Reading all content, as one buffer or piece by piece.
+//! Reading all content, as one buffer or piece by piece, and pauses between pieces.
 
 use std::future::poll_fn;
 
@@ -69,6 +69,44 @@ impl Body {
             count(&piece);
         }
         Ok(total)
+    }
+
+    /// Says that the content of a client's response is not read for a while, because of the caller: a disk is slow,
+    /// or memory is taken. The deadline of its request ([`ClientTime::total`](crate::ClientTime::total),
+    /// [`Request::timeout`](crate::Request::timeout)) stands still until the next piece is asked for, and
+    /// [`TotalTimeout`](ErrorKind::TotalTimeout) comes so much later. Without it, that time counts. The other limits
+    /// never count time in which nothing is asked for.
+    ///
+    /// The server is held up meanwhile, and may have limits of its own: many close a connection that takes nothing
+    /// for 30 to 60 s. Over HTTP/2, the server may send as much more on the connection as its window for the stream
+    /// allows (256 KiB, and up to
+    /// [`stream_window_bytes_max`](crate::limits::Http2Limits::stream_window_bytes_max)), so that the pause does not
+    /// hold up the other streams.
+    ///
+    /// Content that is not received by a client has no deadline, and nothing changes. Where HTTP/1 still sends the
+    /// request though the response has come, the deadline goes on.
+    ///
+    /// ```no_run
+    /// # async fn example(client: stoop::Client, wait: impl Future<Output = ()>) -> Result<(), stoop::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let mut body = client.get("http://example.com/").timeout(Duration::from_secs(5)).await?.into_body();
+    /// let first = body.chunk().await?;
+    /// body.pause();
+    /// wait.await; // for a minute
+    /// let second = body.chunk().await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn pause(&mut self) {
+        match &mut self.0 {
+            Kind::Response(content) => content.pause(),
+            Kind::Empty
+            | Kind::Full(_)
+            | Kind::Request(_)
+            | Kind::File(_)
+            | Kind::Replay(_)
+            | Kind::Stream { .. } => {}
+        }
     }
 
     /// Reads and throws away all content. Returns how many bytes there were.

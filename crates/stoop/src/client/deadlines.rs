@@ -111,6 +111,8 @@ pub(super) struct Deadlines {
     content_since: Option<Instant>,
     /// Of what is waited for.
     own: Option<Instant>,
+    /// Since when the caller reads no content, though there may be some: the total deadline stands still.
+    paused: Option<Instant>,
     /// When content is sent though no 100 came.
     pub(super) continue_by: Option<Instant>,
 }
@@ -139,6 +141,7 @@ impl Deadlines {
             budget,
             content_since: None,
             own: None,
+            paused: None,
             continue_by: None,
         }
     }
@@ -164,6 +167,28 @@ impl Deadlines {
     pub(super) fn head_came(&mut self) {
         self.moved();
         self.head = None;
+    }
+
+    /// The caller reads no content until it asks for some again.
+    pub(super) fn pause(&mut self) {
+        let now = *self.paused.get_or_insert_with(now);
+        if let Some(since) = self.content_since.take() {
+            self.budget.spend(now.saturating_duration_since(since));
+        }
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// The caller asks for content again: what has passed since the pause counts for no limit.
+    #[cold]
+    pub(super) fn resume(&mut self) {
+        if let Some(since) = self.paused.take() {
+            let paused = now().saturating_duration_since(since);
+            self.total = self.total.map(|total| after(total, paused));
+            self.moved();
+        }
     }
 
     /// When the nearest of those passes that hold before there is a response.

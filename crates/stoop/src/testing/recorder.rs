@@ -183,6 +183,10 @@ impl Incoming for Tape {
     fn wire_bytes(&self) -> Option<u64> {
         self.inner.wire_bytes()
     }
+
+    fn pause(&mut self) {
+        self.inner.pause();
+    }
 }
 
 impl Drop for Tape {

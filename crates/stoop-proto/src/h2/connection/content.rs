@@ -177,6 +177,14 @@ impl Connection {
         self.credit(bytes);
     }
 
+    /// Content of so many streams is not read for a while: the connection's window grows by the window of each, so
+    /// that they do not hold up the others. It never shrinks.
+    pub fn make_room(&mut self, streams: u32) {
+        if let Some(increment) = self.flow.make_room(streams, &self.limits.http2) {
+            self.control.window_update(0, increment);
+        }
+    }
+
     /// As [`consumed`](Self::consumed), for a stream that has ended in both directions and was not reset.
     pub fn consumed_after_end(&mut self, bytes: u32) {
         self.credit(bytes);

@@ -31,6 +31,7 @@ mod names;
 mod nginx;
 mod observe;
 mod pace;
+mod pauses;
 mod pieces;
 mod pool;
 mod proxies;

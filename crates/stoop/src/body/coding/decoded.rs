@@ -224,4 +224,8 @@ impl Incoming for Decoded {
     fn wire_bytes(&self) -> Option<u64> {
         self.inner.wire_bytes().or(Some(self.read))
     }
+
+    fn pause(&mut self) {
+        self.inner.pause();
+    }
 }

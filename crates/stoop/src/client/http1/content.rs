@@ -15,6 +15,7 @@ impl Incoming for Http1Exchange {
         if self.ended {
             return Poll::Ready(None);
         }
+        self.resume();
         ready!(self.poll_turn(cx));
         let step = ready!(self.poll_step(cx, &mut ResponseHead::default(), Phase::Receive));
         let piece = step.and_then(|step| match step {
@@ -39,6 +40,7 @@ impl Incoming for Http1Exchange {
         look: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<(), Error>> {
         let mut head = ResponseHead::default();
+        self.resume();
         while !self.ended {
             ready!(self.poll_turn(cx));
             if let ExchangeStep::Data { before, len, after } =
@@ -62,9 +64,21 @@ impl Incoming for Http1Exchange {
         }
         self.lease.connection().map_or(Some(0), |http1| http1.machine.body_remaining())
     }
+
+    fn pause(&mut self) {
+        self.deadlines.pause();
+    }
 }
 
 impl Http1Exchange {
+    /// Content is asked for.
+    #[inline]
+    fn resume(&mut self) {
+        if self.deadlines.is_paused() {
+            self.deadlines.resume();
+        }
+    }
+
     /// Counts a piece. Pending where other tasks have waited long enough: content in small pieces that are all there
     /// would not let them run.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -30,7 +30,7 @@ pub(crate) struct Http1Exchange {
     pub(super) lease: Lease,
     upload: Http1Upload,
     pub(super) limits: Arc<ClientLimits>,
-    deadlines: Deadlines,
+    pub(super) deadlines: Deadlines,
     received_any: bool,
     /// It failed, and the server may not have received the request.
     is_doubtful: bool,

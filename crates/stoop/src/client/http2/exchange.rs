@@ -218,6 +218,13 @@ impl Http2Exchange {
         }
     }
 
+    /// Content is asked for again.
+    #[cold]
+    fn resume(&mut self) {
+        self.deadlines.resume();
+        self.connection.resumed();
+    }
+
     fn is_tunnel(&self) -> bool {
         matches!(self.tunnel, ClientTunnel::Open)
     }
@@ -248,6 +255,9 @@ impl Incoming for Http2Exchange {
         if self.ended {
             return Poll::Ready(None);
         }
+        if self.deadlines.is_paused() {
+            self.resume();
+        }
         let piece = ready!(self.poll_found(cx, Phase::Receive)).map(|found| match found {
             Found::Piece(piece) => Some(piece),
             _ => None,
@@ -262,10 +272,20 @@ impl Incoming for Http2Exchange {
     fn remaining(&self) -> Option<u64> {
         if self.ended { Some(0) } else { self.shared.remaining() }
     }
+
+    fn pause(&mut self) {
+        if !self.ended && !self.deadlines.is_paused() {
+            self.deadlines.pause();
+            self.connection.paused();
+        }
+    }
 }
 
 impl Drop for Http2Exchange {
     fn drop(&mut self) {
+        if self.deadlines.is_paused() {
+            self.connection.resumed();
+        }
         // What was written to a tunnel may not be sent yet.
         if !self.ended || self.is_tunnel() {
             self.tell(self.shared.abandon(Abandoned::Dropped));

@@ -48,6 +48,8 @@ struct SharedState {
     submitted: Vec<PendingRequest>,
     /// Bytes of content that were used up, of streams that are over.
     consumed: u32,
+    /// How many exchanges have content that its owner does not read for a while.
+    paused: u32,
     /// No further requests will come.
     closes: bool,
     /// The client was closed, and waits no longer for the exchanges.
@@ -98,6 +100,17 @@ impl SharedConnection {
         drop(state);
         self.ready.wake_task();
         Ok(())
+    }
+
+    /// The owner of an exchange does not read its content for a while: there must be room for that of the others.
+    fn paused(&self) {
+        self.state().paused += 1;
+        self.ready.wake_task();
+    }
+
+    /// The owner of an exchange that was paused reads again, or has left.
+    fn resumed(&self) {
+        self.state().paused -= 1;
     }
 
     /// So much content of streams that are over was used up.

@@ -91,6 +91,10 @@ impl Incoming for ObservedContent {
     fn wire_bytes(&self) -> Option<u64> {
         self.content.wire_bytes()
     }
+
+    fn pause(&mut self) {
+        self.content.pause();
+    }
 }
 
 impl Drop for ObservedContent {

@@ -79,7 +79,7 @@ impl ClientDriver {
         let mut state = self.role.shared.state();
         let mut moved = requests.take_all(&mut state.submitted);
         let consumed = std::mem::take(&mut state.consumed);
-        let (closes, aborts) = (state.closes, state.aborts);
+        let (closes, aborts, paused) = (state.closes, state.aborts, state.paused);
         drop(state);
         if aborts {
             self.terminate(&DriverEndCause::ClientClosed);
@@ -88,6 +88,9 @@ impl ClientDriver {
         }
         if consumed > 0 {
             self.machine.consumed_after_end(consumed);
+        }
+        if paused > 0 {
+            self.machine.make_room(paused);
         }
         moved |= self.send_waiting();
         let retired = self.role.retirement.reason();
