@@ -97,7 +97,9 @@ impl Fetch {
 
     /// The memory that received content may take where it is kept, over all workers, in bytes. By default 32 MiB. No job
     /// starts while more than half is taken; where all is taken, the responses wait for each other, all but one, whose
-    /// content comes on top. What formats make of content, such as an archive's record, is in memory besides until it is
+    /// content comes on top. That wait is no part of a job's deadline and duration; servers may have limits of their own
+    /// for content that is not taken. Over HTTP/2 each content that waits has as much unread besides as its stream's
+    /// window allows. What formats make of content, such as an archive's record, is in memory besides until it is
     /// written.
     pub fn content_memory(mut self, bytes: usize) -> Self {
         self.settings.content_memory = bytes;

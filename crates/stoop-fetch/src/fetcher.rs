@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::addresses::AddressFinder;
 use crate::answered::answered;
-use crate::capture::{Capture, CollectFault, Collected, Collector, Exchange, listen, recorded};
+use crate::capture::{Capture, Clock, Collected, Collector, Exchange, listen, recorded};
 use crate::client_limits::limits;
 use crate::earlier::{Earlier, Known};
 #[cfg(feature = "tls")]
@@ -105,7 +105,6 @@ impl Fetchers {
         Ok(Fetcher {
             client: client.build()?,
             template: settings.template.clone(),
-            timeout: settings.timeout,
             skips_content: settings.skips_content,
             is_detailed,
             extraction: settings.processing.extraction.clone(),
@@ -187,7 +186,6 @@ impl Fetchers {
 pub(crate) struct Fetcher {
     client: Client,
     template: Template,
-    timeout: Duration,
     skips_content: bool,
     is_detailed: bool,
     extraction: Extraction,
@@ -208,17 +206,14 @@ impl Fetcher {
         }
     }
 
-    /// Sends a request and reads its response, within the deadline from now on, or a shorter one.
+    /// Sends a request and reads its response, within the deadline from now on. What its content waits for memory is
+    /// beside that, and `clock` stands still meanwhile.
     pub(crate) async fn fetch(
         &self,
         request: Result<Request, Error>,
-        within: Option<Duration>,
+        clock: &impl Clock,
     ) -> Outcome {
-        let request = match within {
-            Some(within) => request.map(|request| request.timeout(within)),
-            None => request,
-        };
-        match self.send(request, within.unwrap_or(self.timeout)).await {
+        match self.send(request, clock).await {
             Ok(outcome) => outcome,
             Err(error) => self.failed(&error),
         }
@@ -227,9 +222,8 @@ impl Fetcher {
     async fn send(
         &self,
         request: Result<Request, Error>,
-        timeout: Duration,
+        clock: &impl Clock,
     ) -> Result<Outcome, Error> {
-        let deadline = self.collector.is_some().then(|| Instant::now() + timeout);
         let request = request?;
         let is_head = *request.method() == Method::HEAD;
         let (response, exchanges) = match self.has_exchanges() {
@@ -237,7 +231,6 @@ impl Fetcher {
             false => (self.client.send(request).await, Vec::new()),
         };
         let mut response = response?;
-        let deadline = deadline.map(|deadline| deadline + turns::waited());
         // The head says so, whatever becomes of the content.
         let overloaded = match response.status().as_u16() {
             429 | 503 => Some(response.retry_after()),
@@ -250,24 +243,24 @@ impl Fetcher {
         });
         // The clock is read only where the time is reported.
         let head = details.is_some().then(Instant::now);
-        let (received, mut capture) = self.receive(&mut response, deadline, exchanges).await;
+        let (received, mut capture, waited) = self.receive(&mut response, clock, exchanges).await;
         if let (Some(capture), Some(unchanged)) = (&mut capture, &unchanged) {
             capture.not_modified = Some(Box::new(unchanged.response()));
         }
         if let (Some(details), Some(head)) = (&mut details, head) {
-            details.phases.t_recv_us = Some(micros(head.elapsed()));
+            details.phases.t_recv_us = Some(micros(head.elapsed().saturating_sub(waited)));
             details.wire_bytes = response.body_mut().wire_bytes();
         }
         let body_bytes = match received {
             Ok(bytes) => bytes,
-            Err(fault) => {
+            Err(error) => {
                 let details = details.map(|details| Details {
                     status: Some(response.status().as_u16()),
-                    error_phase: Some(fault.phase().as_str()),
-                    error: Some(mask::text(&fault.to_string()).into_owned()),
+                    error_phase: Some(error.phase().as_str()),
+                    error: Some(mask::text(&error.to_string()).into_owned()),
                     ..details
                 });
-                let outcome = Outcome::error(fault.kind());
+                let outcome = Outcome::error(error.kind().as_str());
                 let details = details.map(Box::new);
                 let blamed = overloaded.and_then(|_| blamed(&response));
                 return Ok(Outcome { overloaded, blamed, details, capture, ..outcome });
@@ -296,27 +289,27 @@ impl Fetcher {
         self.collector.as_ref().is_some_and(|collector| collector.has_exchanges)
     }
 
-    /// Receives the content of a response: counts it, or keeps it.
+    /// Receives the content of a response: counts it, or keeps it. Returns how long it waited for memory, too.
     async fn receive(
         &self,
         response: &mut Response,
-        deadline: Option<Instant>,
+        clock: &impl Clock,
         exchanges: Vec<Exchange>,
-    ) -> (Result<u64, CollectFault>, Option<Box<Capture>>) {
+    ) -> (Result<u64, Error>, Option<Box<Capture>>, Duration) {
         if self.skips_content {
-            return (Ok(0), None);
+            return (Ok(0), None, Duration::ZERO);
         }
         let Some(collector) = &self.collector else {
-            return (response.body_mut().discard().await.map_err(CollectFault::Client), None);
+            return (response.body_mut().discard().await, None, Duration::ZERO);
         };
-        let Collected { mut capture, received, fault } =
-            collector.collect(response, deadline).await;
+        let Collected { mut capture, received, fault, waited } =
+            collector.collect(response, clock).await;
         capture.exchanges = exchanges;
         let received = match fault {
             None => Ok(received),
-            Some(fault) => Err(fault),
+            Some(error) => Err(error),
         };
-        (received, Some(Box::new(capture)))
+        (received, Some(Box::new(capture)), waited)
     }
 
     fn failed(&self, error: &Error) -> Outcome {

@@ -205,14 +205,14 @@ impl SitemapClient {
         in_turn: Option<&Arc<RunState>>,
         request: Result<Request, Error>,
     ) -> Outcome {
-        let Some(run) = in_turn else { return self.fetcher.fetch(request, None).await };
+        let Some(run) = in_turn else { return self.fetcher.fetch(request, &()).await };
         let mut in_turn = InTurn::new(NestedSitemap::new(run, self.robots.as_ref()));
         if let Ok(Some(url)) = request.as_ref().map(Request::url)
             && let Err(ended) = in_turn.turn(url).await
         {
             return ended;
         }
-        let outcome = in_turn.fetch(&self.fetcher, request, None).await;
+        let outcome = in_turn.fetch(&self.fetcher, request, &()).await;
         in_turn.end(&outcome);
         outcome
     }

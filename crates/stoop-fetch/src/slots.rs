@@ -46,6 +46,8 @@ pub(crate) struct UrlSlot {
     pub(crate) has_permit: bool,
     /// The job is not in flight: a request of it waits for the turn of its host, or for the delay of a retry.
     wait: Option<SlotWait>,
+    /// Since when the clock of the job stands still because its content waits for memory.
+    stopped: Option<Instant>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -61,7 +63,7 @@ struct SlotWait {
 impl UrlSlot {
     /// When the clock of the job stopped, if it stands still.
     fn clock_until(&self) -> Option<Instant> {
-        self.wait.and_then(|wait| wait.since)
+        self.wait.and_then(|wait| wait.since).or(self.stopped)
     }
 }
 
@@ -125,6 +127,7 @@ impl SlotTable {
                 is_pending: false,
                 has_permit: false,
                 wait: None,
+                stopped: None,
                 task: None,
             });
             self.all.len() - 1
@@ -199,7 +202,7 @@ impl SlotTable {
         }
         slot.start = Instant::now();
         (slot.sent, slot.start_ms) = (slot.start, unix_ms());
-        slot.is_pending = true;
+        (slot.is_pending, slot.stopped) = (true, None);
         true
     }
 
@@ -208,6 +211,19 @@ impl SlotTable {
         let slot = &mut self.all[index];
         (slot.start, slot.start_ms) = (Instant::now(), unix_ms());
         slot.sent = slot.start;
+    }
+
+    /// The clock of a slot's job stands still while its content waits for memory. It stays in flight.
+    pub(crate) fn stop_clock(&mut self, index: usize) {
+        self.all[index].stopped.get_or_insert_with(Instant::now);
+    }
+
+    /// The clock of a slot's job goes on after that.
+    pub(crate) fn start_clock(&mut self, index: usize) {
+        let slot = &mut self.all[index];
+        if let Some(since) = slot.stopped.take() {
+            slot.start += since.elapsed();
+        }
     }
 
     /// A slot's job is not in flight, until it goes on: its next request waits for a turn since then, and its clock stands
@@ -385,6 +401,28 @@ mod tests {
         assert!(slots.answer(index).expect("pending").was_in_flight);
         slots.give_permit_away(index);
         assert!(!slots.close(index), "it has no permit any more");
+    }
+
+    #[test]
+    fn a_job_whose_content_waits_for_memory_is_in_flight_and_not_overdue() {
+        let mut slots = SlotTable::new(1);
+        let index = slots.open();
+        begin(&mut slots, index, b"line", Extent::Whole);
+        let (start, limit) = (slots.slot(index).start, Duration::from_secs(60));
+        slots.stop_clock(index);
+        assert!(!slots.is_overdue(index, limit, start + 2 * limit));
+        // It waited for a minute, by now.
+        slots.all[index].stopped = start.checked_sub(limit);
+        slots.start_clock(index);
+        assert!(slots.slot(index).start >= start + limit);
+        assert!(slots.is_overdue(index, limit, start + 3 * limit), "its clock goes on");
+        slots.stop_clock(index);
+        slots.all[index].stopped = Some(slots.slot(index).start);
+        let answered = slots.answer(index).expect("pending");
+        assert_eq!((answered.duration, answered.was_in_flight), (Duration::ZERO, true));
+        begin(&mut slots, index, b"next", Extent::Whole);
+        assert!(slots.is_overdue(index, Duration::ZERO, Instant::now() + limit));
+        assert!(slots.close(index), "it has its permit");
     }
 
     #[test]

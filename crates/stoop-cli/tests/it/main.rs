@@ -23,6 +23,7 @@
 //! - `by_address`: hosts that are one because they are at one address
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
+//! - `slow_readers`: readers of the output that are slower than the servers
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
 //! - `variables`: settings from the environment
@@ -73,6 +74,7 @@ mod serve;
 mod server;
 mod signals;
 mod sitemaps;
+mod slow_readers;
 mod stoop;
 mod streams;
 mod tables;

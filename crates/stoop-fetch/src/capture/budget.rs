@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::Instant;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
-
-use crate::until::until;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What is counted: pages of this many bytes, so that a budget of any size fits a semaphore.
 const PAGE_BYTES: usize = 4096;
@@ -14,6 +11,10 @@ const PAGE_BYTES: usize = 4096;
 /// The budget of a run. Content is received while there is room in it. If there is none, the responses wait for
 /// each other, all but one: it is received to its end whatever it takes, so that some always come to theirs, and the
 /// memory of a run is at most the budget and one content.
+///
+/// So they never wait for each other for ever, though each keeps what it has: the one that may take more waits for its
+/// server alone, which has a deadline, and then for the reader of the output. Once its record is written, all that it
+/// took is free, and so is its place, which the one gets that has waited for it longest.
 #[derive(Debug)]
 pub(crate) struct BodyBudget {
     pages: Arc<Semaphore>,
@@ -31,9 +32,11 @@ pub(crate) struct Reservation {
     bytes: usize,
 }
 
-/// There was no room until the deadline.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct NoRoom;
+/// There is no room for a content now, which wants so many pages more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom {
+    pages: u32,
+}
 
 impl BodyBudget {
     /// A budget of `bytes`.
@@ -63,16 +66,11 @@ impl BodyBudget {
         self.is_short.load(SeqCst) && !self.is_short() && self.is_short.swap(false, SeqCst)
     }
 
-    /// Makes room for `bytes` more of a content, waiting for it until `deadline`.
+    /// Makes room for `bytes` more of a content.
     ///
     /// # Errors
-    /// The deadline is over.
-    pub(crate) async fn grow(
-        &self,
-        reservation: &mut Reservation,
-        bytes: usize,
-        deadline: Option<Instant>,
-    ) -> Result<(), NoRoom> {
+    /// There is none, and [`wait`](Self::wait) is to be called.
+    pub(crate) fn grow(&self, reservation: &mut Reservation, bytes: usize) -> Result<(), NoRoom> {
         let had = reservation.bytes.div_ceil(PAGE_BYTES);
         reservation.bytes += bytes;
         let wanted = reservation.bytes.div_ceil(PAGE_BYTES) - had;
@@ -82,21 +80,22 @@ impl BodyBudget {
         let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
         match Arc::clone(&self.pages).try_acquire_many_owned(wanted) {
             Ok(pages) => reservation.add(pages),
-            Err(TryAcquireError::Closed) => {}
-            Err(TryAcquireError::NoPermits) => {
-                tokio::select! {
-                    biased;
-                    pages = Arc::clone(&self.pages).acquire_many_owned(wanted) => {
-                        pages.into_iter().for_each(|pages| reservation.add(pages));
-                    }
-                    exemption = Arc::clone(&self.exemption).acquire_owned() => {
-                        reservation.exemption = exemption.ok();
-                    }
-                    () = until(deadline) => return Err(NoRoom),
-                }
-            }
+            Err(_) => return Err(NoRoom { pages: wanted }),
         }
         Ok(())
+    }
+
+    /// Waits for the room that there was not, however long that takes: a reader of the output may stop for a while.
+    pub(crate) async fn wait(&self, reservation: &mut Reservation, missing: NoRoom) {
+        tokio::select! {
+            biased;
+            pages = Arc::clone(&self.pages).acquire_many_owned(missing.pages) => {
+                pages.into_iter().for_each(|pages| reservation.add(pages));
+            }
+            exemption = Arc::clone(&self.exemption).acquire_owned() => {
+                reservation.exemption = exemption.ok();
+            }
+        }
     }
 }
 
@@ -115,22 +114,28 @@ mod tests {
 
     use super::*;
 
-    fn soon() -> Option<Instant> {
-        Some(Instant::now() + Duration::from_millis(20))
+    async fn grow(budget: &BodyBudget, reservation: &mut Reservation, bytes: usize) {
+        if let Err(missing) = budget.grow(reservation, bytes) {
+            budget.wait(reservation, missing).await;
+        }
     }
 
     #[tokio::test]
     async fn content_waits_for_room_and_one_does_not() {
         let budget = BodyBudget::new(3 * PAGE_BYTES);
         let (mut first, mut second, mut third) = Default::default();
-        assert_eq!(budget.grow(&mut first, 2 * PAGE_BYTES, None).await, Ok(()));
-        assert_eq!(budget.grow(&mut second, PAGE_BYTES, None).await, Ok(()));
-        // The first that finds no room is exempt, to its end.
-        assert_eq!(budget.grow(&mut second, 100 * PAGE_BYTES, None).await, Ok(()));
-        assert_eq!(budget.grow(&mut third, 1, soon()).await, Err(NoRoom));
+        assert_eq!(budget.grow(&mut first, 2 * PAGE_BYTES), Ok(()));
+        assert_eq!(budget.grow(&mut second, PAGE_BYTES), Ok(()));
+        // The first that waits for room is exempt, to its end.
+        assert_eq!(budget.grow(&mut second, 100 * PAGE_BYTES), Err(NoRoom { pages: 100 }));
+        budget.wait(&mut second, NoRoom { pages: 100 }).await;
+        assert_eq!(budget.grow(&mut second, 100 * PAGE_BYTES), Ok(()));
+        let missing = budget.grow(&mut third, 1).expect_err("all is taken");
+        let mut waiting = Box::pin(budget.wait(&mut third, missing));
+        let soon = Duration::from_millis(20);
+        assert!(tokio::time::timeout(soon, waiting.as_mut()).await.is_err());
         drop(second);
-        let mut third = Reservation::default();
-        assert_eq!(budget.grow(&mut third, PAGE_BYTES, soon()).await, Ok(()));
+        waiting.await;
         assert_eq!(budget.pages.available_permits(), 0);
         drop((first, third));
         assert_eq!(budget.pages.available_permits(), 3);
@@ -146,7 +151,7 @@ mod tests {
                 tokio::spawn(async move {
                     let mut reservation = Reservation::default();
                     for _ in 0..5 {
-                        budget.grow(&mut reservation, PAGE_BYTES, None).await.expect("no deadline");
+                        grow(&budget, &mut reservation, PAGE_BYTES).await;
                         tokio::task::yield_now().await;
                     }
                 })
@@ -163,11 +168,11 @@ mod tests {
         let budget = BodyBudget::new(2 * PAGE_BYTES);
         let mut reservation = Reservation::default();
         for _ in 0..PAGE_BYTES {
-            budget.grow(&mut reservation, 1, None).await.expect("room");
+            budget.grow(&mut reservation, 1).expect("room");
         }
         assert_eq!(budget.pages.available_permits(), 1);
         assert!(!budget.is_short());
-        budget.grow(&mut reservation, 1, None).await.expect("room");
+        budget.grow(&mut reservation, 1).expect("room");
         assert!(budget.is_short());
         assert!(!budget.take_relief());
         drop(reservation);

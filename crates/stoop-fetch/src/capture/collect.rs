@@ -1,11 +1,10 @@
 //! Receives the content of a response into memory.
 
-use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use stoop::{Error, ErrorKind, Phase, Response};
+use stoop::{Error, ErrorKind, Response};
 
 use super::{BodyBudget, Capture, Reservation, Truncated};
 
@@ -27,57 +26,34 @@ pub(crate) struct Collected {
     pub(crate) capture: Capture,
     /// How long the content was.
     pub(crate) received: u64,
-    pub(crate) fault: Option<CollectFault>,
+    pub(crate) fault: Option<Error>,
+    /// How long it waited for memory.
+    pub(crate) waited: Duration,
 }
 
-/// Why content was not received to its end.
-#[derive(Debug)]
-pub(crate) enum CollectFault {
-    /// The client's own error.
-    Client(Error),
-    /// The memory for content was taken until the deadline.
-    NoRoom,
+/// The clock of what is fetched. It stands still while content waits for memory: the server is not asked for any then.
+pub(crate) trait Clock {
+    /// It stands still from now on.
+    fn stop(&self);
+
+    /// It goes on.
+    fn go_on(&self);
 }
 
-impl CollectFault {
-    /// The kind of error, as records have it.
-    pub(crate) fn kind(&self) -> &'static str {
-        match self {
-            Self::Client(error) => error.kind().as_str(),
-            Self::NoRoom => ErrorKind::TotalTimeout.as_str(),
-        }
-    }
+/// No clock.
+impl Clock for () {
+    fn stop(&self) {}
 
-    /// Where it arose.
-    pub(crate) fn phase(&self) -> Phase {
-        match self {
-            Self::Client(error) => error.phase(),
-            Self::NoRoom => Phase::Receive,
-        }
-    }
-}
-
-impl Display for CollectFault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client(error) => error.fmt(f),
-            Self::NoRoom => f.write_str(
-                "the deadline was over while it waited for memory that other content took",
-            ),
-        }
-    }
+    fn go_on(&self) {}
 }
 
 impl Collector {
-    /// Receives the content of `response`, until `deadline` where it has to wait for memory.
-    pub(crate) async fn collect(
-        &self,
-        response: &mut Response,
-        deadline: Option<Instant>,
-    ) -> Collected {
+    /// Receives the content of `response`. Where it has to wait for memory, that is no time of its deadline: the
+    /// client's stands still, and so does `clock`.
+    pub(crate) async fn collect(&self, response: &mut Response, clock: &impl Clock) -> Collected {
         let mut capture = Capture::head(response);
         let mut reservation = Reservation::default();
-        let (mut content, mut received) = (Gathered::default(), 0);
+        let (mut content, mut received, mut waited) = (Gathered::default(), 0, Duration::ZERO);
         let cut_at = self.cut_at.map_or(usize::MAX, |at| usize::try_from(at).unwrap_or(usize::MAX));
         let fault = loop {
             let mut piece = match response.body_mut().chunk().await {
@@ -89,7 +65,7 @@ impl Collector {
                         ErrorKind::BodyTooLarge => Truncated::Length,
                         _ => Truncated::Disconnect,
                     });
-                    break Some(CollectFault::Client(error));
+                    break Some(error);
                 }
             };
             let room = cut_at - received;
@@ -97,9 +73,13 @@ impl Collector {
             piece.truncate(room);
             received += piece.len();
             piece.truncate(self.keep_max.saturating_sub(content.len()));
-            if self.budget.grow(&mut reservation, piece.len(), deadline).await.is_err() {
-                capture.truncated = Some(Truncated::Time);
-                break Some(CollectFault::NoRoom);
+            if let Err(missing) = self.budget.grow(&mut reservation, piece.len()) {
+                response.body_mut().pause();
+                clock.stop();
+                let since = Instant::now();
+                self.budget.wait(&mut reservation, missing).await;
+                waited += since.elapsed();
+                clock.go_on();
             }
             if !piece.is_empty() {
                 content.push(piece);
@@ -111,7 +91,7 @@ impl Collector {
         };
         capture.content = content.into_bytes();
         capture.reservation = Some(Arc::new(reservation));
-        Collected { capture, received: received as u64, fault }
+        Collected { capture, received: received as u64, fault, waited }
     }
 }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use stoop::{Fields, Response, Version};
 
 pub(crate) use self::budget::{BodyBudget, Reservation};
-pub(crate) use self::collect::{CollectFault, Collected, Collector};
+pub(crate) use self::collect::{Clock, Collected, Collector};
 pub use self::exchanges::{Exchange, ExchangeResponse};
 pub(crate) use self::exchanges::{listen, recorded};
 use crate::earlier::EarlierResponse;

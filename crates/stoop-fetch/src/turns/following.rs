@@ -69,7 +69,6 @@ impl Following {
         let Some(wait) = &self.wait else { return Poll::Ready(None) };
         let Poll::Ready(answer) = wait.ticket.poll(cx) else { return Poll::Pending };
         let now = Instant::now();
-        self.said.waited += now.saturating_duration_since(wait.since);
         let wait = self.wait.take();
         if let Some(place) = &mut self.place {
             place.start = now;

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stoop::{Error, Phase, Request};
 
@@ -13,6 +13,7 @@ use super::mailbox::{Mail, Post};
 use super::said::uncounted;
 use super::ticket::{Answer, Turn};
 use crate::addresses::UrlHost;
+use crate::capture::Clock;
 use crate::fetcher::Fetcher;
 use crate::record::Outcome;
 use crate::robots_gate::RobotsGate;
@@ -73,18 +74,17 @@ impl<A: Asker> InTurn<A> {
         Self { asker, following: Following::default() }
     }
 
-    /// Fetches a request whose turn has come, and those that follow from it, each in its turn; within the deadline of the run,
-    /// or a shorter one.
+    /// Fetches a request whose turn has come, and those that follow from it, each in its turn.
     pub(crate) async fn fetch(
         &mut self,
         fetcher: &Fetcher,
         request: Result<Request, Error>,
-        within: Option<Duration>,
+        clock: &impl Clock,
     ) -> Outcome {
         if self.asker.run().settings.politeness.is_none() {
-            return fetcher.fetch(request, within).await;
+            return fetcher.fetch(request, clock).await;
         }
-        let mut fetching = pin!(fetcher.fetch(request, within));
+        let mut fetching = pin!(fetcher.fetch(request, clock));
         poll_fn(|cx| {
             if !self.asker.is_counted() {
                 let (polled, is_in_trouble) = uncounted(|| fetching.as_mut().poll(cx));
@@ -126,10 +126,7 @@ impl<A: Asker> InTurn<A> {
     pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
         self.following.is_told = false;
         self.want(url);
-        let turn = poll_fn(|cx| self.poll_turn(cx)).await;
-        // The clock starts anew with the request.
-        self.following.said.waited = Duration::ZERO;
-        turn
+        poll_fn(|cx| self.poll_turn(cx)).await
     }
 
     /// Waits for the turn of another request to the same host, for `url`, after one with this outcome.
@@ -142,10 +139,7 @@ impl<A: Asker> InTurn<A> {
         }
         self.tell(Feedback::of(outcome));
         self.want(url);
-        let turn = poll_fn(|cx| self.poll_turn(cx)).await;
-        // Its deadline is what is left then.
-        self.following.said.waited = Duration::ZERO;
-        turn
+        poll_fn(|cx| self.poll_turn(cx)).await
     }
 
     /// Leaves the place of the last request, if that is another than the one from the start.

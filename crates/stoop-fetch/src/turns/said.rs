@@ -6,7 +6,6 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::Poll;
-use std::time::Duration;
 
 use stoop::{FollowUp, StatusCode};
 
@@ -59,8 +58,6 @@ pub(super) struct Said {
     pub(super) is_granted: bool,
     /// What came of an attempt that is followed by another.
     pub(super) feedback: Option<Feedback>,
-    /// How long the requests of the job waited for their turns.
-    pub(super) waited: Duration,
 }
 
 impl Said {
@@ -116,11 +113,6 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
 /// Takes what hosts said on this thread to attempts of jobs that wait for no turns.
 pub(crate) fn take_troubles() -> Vec<(Box<str>, Feedback)> {
     TROUBLES.take()
-}
-
-/// How long the requests of the job that this thread polls waited for their turns.
-pub(crate) fn waited() -> Duration {
-    said(|said| said.waited).unwrap_or_default()
 }
 
 /// Calls `change` with what the client of the job says that this thread polls.

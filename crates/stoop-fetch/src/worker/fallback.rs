@@ -41,7 +41,9 @@ impl<F: RecordFormat> Worker<F> {
             return outcome;
         }
         // In memory of its own: all slots would be larger by it.
-        let second = Box::pin(in_turn.fetch(&self.fetcher, request, Some(left))).await;
+        let (request, clock) =
+            (request.map(|it| it.timeout(left)), SlotJob { worker: self, index });
+        let second = Box::pin(in_turn.fetch(&self.fetcher, request, &clock)).await;
         if is_not_spoken(&second) { outcome } else { second }
     }
 

@@ -22,6 +22,7 @@ impl<F: RecordFormat> Worker<F> {
             Ok(request) => request,
             Err(outcome) => return outcome,
         };
+        let clock = SlotJob { worker: self, index };
         let mut in_turn = InTurn::new(SlotJob { worker: self, index });
         let outcome = match (&self.robots, &request) {
             (Some(robots), Ok(first)) => {
@@ -31,7 +32,7 @@ impl<F: RecordFormat> Worker<F> {
                 self.fetch_allowed(robots, index, &mut in_turn, request).await
             }
             _ => {
-                let outcome = in_turn.fetch(&self.fetcher, request, None).await;
+                let outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
                 self.or_over_http(index, &mut in_turn, outcome).await
             }
         };
@@ -48,8 +49,9 @@ impl<F: RecordFormat> Worker<F> {
         in_turn: &mut InTurn<SlotJob<'_, F>>,
         request: Result<Request, Error>,
     ) -> Outcome {
+        let clock = SlotJob { worker: self, index };
         let may_repeat = request.as_ref().is_ok_and(|request| request.method().is_safe());
-        let mut outcome = in_turn.fetch(&self.fetcher, request, None).await;
+        let mut outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
             if let Permission::Denied { outcome, .. } | Permission::Unknown(outcome) =
@@ -67,7 +69,7 @@ impl<F: RecordFormat> Worker<F> {
                 return suspended;
             }
             self.slots.borrow_mut().restart(index);
-            outcome = in_turn.fetch(&self.fetcher, request, None).await;
+            outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
         }
         outcome
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Worker;
+use crate::capture::Clock;
 use crate::format::RecordFormat;
 use crate::robots_gate::RobotsGate;
 use crate::run_state::RunState;
@@ -95,6 +96,16 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
             self.worker.schedule.borrow_mut().told(host, slot.sent, feedback);
             self.worker.wake_for_turns();
         }
+    }
+}
+
+impl<F: RecordFormat> Clock for SlotJob<'_, F> {
+    fn stop(&self) {
+        self.worker.slots.borrow_mut().stop_clock(self.index);
+    }
+
+    fn go_on(&self) {
+        self.worker.slots.borrow_mut().start_clock(self.index);
     }
 }
 
