@@ -39,7 +39,9 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "reset" => "the connection was reset before the answer was complete",
         "read_timeout" => "the system gave the connection up: the server acknowledged no data",
         "total_timeout" => "not done within --timeout",
-        "body_too_large" => "the body is longer than --max-body",
+        "body_too_large" => {
+            "the body is longer than --max-body, or its coding makes it 1,000 times as large"
+        }
         "decode" => "the body is not what its Content-Encoding says: try without --compressed",
         "redirect_limit" => "more than --max-redirects, or a loop",
         "redirect_denied" => {

@@ -14,6 +14,10 @@ pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let body_bytes_max = settings.body_bytes_max.filter(|_| !settings.truncates);
     limits.wire.body_bytes_max = body_bytes_max;
     limits.decoded_bytes_max = body_bytes_max.unwrap_or(u64::MAX);
+    if body_bytes_max.is_none() {
+        // Content of any length is wanted, or it is cut at one.
+        limits.decoded_ratio_max = u32::MAX;
+    }
     limits.time = time(settings);
     // A server that stays silent is not given up before the deadline either.
     limits.wire.http2.settings_timeout = settings.timeout;
@@ -57,6 +61,17 @@ mod tests {
     use super::*;
 
     /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
+    /// Content without a limit of its length ended beyond a thousand times what it came as.
+    #[test]
+    fn the_ratio_of_decoded_content_is_limited_where_its_length_is() {
+        let of = |body_bytes_max, truncates| {
+            let settings = Settings { body_bytes_max, truncates, ..Settings::default() };
+            limits(&settings).decoded_ratio_max
+        };
+        assert_eq!((of(Some(1 << 40), false), of(None, false)), (1_000, u32::MAX));
+        assert_eq!(of(Some(1 << 40), true), u32::MAX);
+    }
+
     #[test]
     fn a_deadline_of_90_s_was_shortened_by_limits_that_no_option_names() {
         let settings = Settings { timeout: Duration::from_secs(90), ..Settings::default() };

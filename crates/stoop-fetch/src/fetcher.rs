@@ -123,6 +123,7 @@ impl Fetchers {
         // No more is read than counts.
         limits.wire.body_bytes_max = None;
         limits.decoded_bytes_max = u64::MAX;
+        limits.decoded_ratio_max = ClientLimits::default().decoded_ratio_max;
         let redirects = Redirects::follow(REDIRECTS_MAX);
         let client = self.client(settings, limits, redirects, false).build()?;
         Ok(RobotsClient::new(client, settings.template.clone()))

@@ -307,7 +307,8 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "N", value_parser = redirects)]
     pub(super) max_redirects: Option<u32>,
 
-    /// Longest body to read, as 8MiB, or 'none' [default: 64MiB]
+    /// Longest body to read, as 8MiB, or 'none'. Beyond 16 MiB a body may not be more than 1,000 times as large as
+    /// it came, decoded, but with 'none' or --truncate [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = body)]
     pub(super) max_body: Option<Size>,
 

@@ -151,6 +151,30 @@ fn a_body_that_is_too_long_is_an_error_or_cut_as_asked() {
     assert_eq!((field(&whole, "truncated"), &whole[0]["body_bytes"]), (vec![None], &1000.into()));
 }
 
+/// Content of any length was asked for, and ended beyond a thousand times what it came as.
+#[test]
+fn without_a_longest_body_content_may_be_compressed_however_well() {
+    use stoop::body::ContentCoding;
+    let handler = async |_: stoop::Request| {
+        let zeros = stoop::Body::from(vec![0; 20 << 20]).encoded(ContentCoding::Zstd);
+        let response = stoop::Response::new(zeros);
+        response.with_field("content-encoding", "zstd").expect("a field")
+    };
+    let server = stoop::Server::listen("http://127.0.0.1:0").expect("a free port");
+    let url = server.run(handler).expect("it runs").endpoint().to_string();
+    let limited = records("--compressed", None, &url);
+    assert_eq!(field(&limited, "error_kind"), [Some("body_too_large")]);
+    let error = limited[0]["error"].as_str().expect("in words");
+    assert!(error.contains("more than 1000 times as large"), "{error}");
+    for option in ["--max-body none", "--max-body 20MiB --truncate"] {
+        let whole = records(&format!("--compressed {option}"), None, &url);
+        assert_eq!(
+            (&whole[0]["status"], &whole[0]["body_bytes"]),
+            (&200.into(), &(20 << 20).into())
+        );
+    }
+}
+
 #[test]
 fn only_the_head_or_the_status_may_be_asked_for() {
     let server = crate::echo::EchoServer::start();
