@@ -1,6 +1,7 @@
 //! The jobs of the input: what its lines, rows or elements are, and which of them are fetched.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 
 use stoop_fetch::source::{
     Column, CsvJobs, Distinct, JobSource, JsonJobs, Lines, ParquetJobs, Sharded, Sitemap,
@@ -8,8 +9,29 @@ use stoop_fetch::source::{
 use stoop_fetch::{Fetch, RunFolder, Stop};
 
 use super::jobs_plan::{InputFormat, JobsPlan};
-use super::plan::FetchPlan;
+use super::plan::{FetchPlan, UrlSource};
 use super::source::OpenSource;
+
+/// Reads the beginning of a table that is a file, so that names of columns that it does not have are told before the
+/// output is opened.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn check_columns(plan: &FetchPlan, stop: Stop) -> io::Result<()> {
+    let UrlSource::File(path) = &plan.source else { return Ok(()) };
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    let open = || OpenSource::open(&plan.source);
+    let mut source: Box<dyn JobSource> = match plan.jobs.format {
+        InputFormat::Csv | InputFormat::Tsv => Box::new(table(&plan.jobs, open()?.reader(stop)?)),
+        InputFormat::Parquet => Box::new(parquet(&plan.jobs, open()?)?),
+        InputFormat::Lines | InputFormat::Jsonl | InputFormat::Sitemap => return Ok(()),
+    };
+    // A read may be of less than a row.
+    while source.read(&mut |_| ControlFlow::Break(()))? {}
+    Ok(())
+}
 
 /// The jobs of `input`, as the plan says, for the run `fetch`, which may have a folder. `stop` ends it.
 ///

@@ -15,7 +15,7 @@ use tokio::time::{Instant, interval, sleep_until};
 
 use super::begin::Begin;
 use super::describe::describe;
-use super::jobs::jobs;
+use super::jobs::{check_columns, jobs};
 use super::output::{LineSink, RecordOutput};
 use super::output_args::{CompressionName, LineFormat};
 use super::plan::{FetchPlan, UrlSource};
@@ -78,6 +78,10 @@ impl FinishedRun {
 pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let name = source_name(&plan.source);
     let cannot_read = |error: &io::Error| CommandFailure::io(&format!("cannot read {name}"), error);
+    let cannot_use = |error: &io::Error| match plan.jobs.hint(error) {
+        Some(hint) => CommandFailure::Usage(format!("{name}: {error} ({hint})")),
+        None => cannot_read(error),
+    };
     let cannot_write_to = format!("cannot write to {}", plan.output.name());
     let cannot_write = |error: &io::Error| match CommandFailure::io(&cannot_write_to, error) {
         CommandFailure::Io(text) => {
@@ -88,6 +92,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let cannot_start = |error: io::Error| CommandFailure::Io(format!("cannot start: {error}"));
     let stop = Stop::new();
     let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
+    check_columns(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
     let fetch = describe(&plan, stop.clone())?;
     let mut fetch = plan.earlier.apply(fetch, &plan.output, plan.is_quiet)?;
     let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
@@ -143,10 +148,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         (Some(number), Ok(())) => Err(CommandFailure::Signal(number)),
         (None, Ok(())) => match (finished.started, &finished.read) {
             (Err(error), _) => Err(cannot_start(error)),
-            (Ok(()), Err(error)) => Err(match plan.jobs.hint(error) {
-                Some(hint) => CommandFailure::Usage(format!("{name}: {error} ({hint})")),
-                None => cannot_read(error),
-            }),
+            (Ok(()), Err(error)) => Err(cannot_use(error)),
             (Ok(()), Ok(())) => Ok(()),
         },
     };

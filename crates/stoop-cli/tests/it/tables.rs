@@ -98,6 +98,21 @@ fn a_column_that_is_not_there_is_a_mistake_and_nothing_is_fetched() {
     );
 }
 
+/// The output was emptied before the columns were looked for.
+#[test]
+fn a_mistake_in_the_columns_leaves_the_output_as_it_was() {
+    let table = TestFile::new("pages.csv", "links,title\nhttp://127.0.0.1:1/,x\n");
+    for options in ["-f jsonl", "-f csv --csv-header", "-f warc"] {
+        let output = TestFile::new("output", "of an earlier run\n");
+        let path = output.0.display();
+        let ran = table.fetch(&format!("--url-column link {options} -o {path}"));
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("there is no column \"link\""), "{}", ran.stderr);
+        let left = std::fs::read_to_string(&output.0).expect("it is there");
+        assert_eq!(left, "of an earlier run\n", "{options}");
+    }
+}
+
 #[test]
 fn an_option_for_another_input_is_a_mistake() {
     for (options, expected) in [
