@@ -171,6 +171,28 @@ fn a_wrong_flag_says_what_is_allowed() {
     }
 }
 
+/// Records were written into the journal, which no run could read then.
+#[test]
+fn the_output_is_no_file_that_the_run_keeps_for_itself() {
+    let plan = |line: &str| {
+        let args = typed(line).expect(line);
+        FetchPlan::new(args, &PIPED)
+    };
+    for line in
+        ["--run r -o r/stoop.journal", "--run . -o stoop.lock", "--run ./r/ -o r//stoop.checks"]
+    {
+        match plan(&format!("fetch {line}")) {
+            Err(CommandFailure::Usage(text)) => {
+                assert!(text.contains("keeps in its folder"), "{text}")
+            }
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+    for line in ["--run r -o r/records", "--run r -o q/stoop.journal", "-o stoop.journal"] {
+        assert!(plan(&format!("fetch {line}")).is_ok(), "{line}");
+    }
+}
+
 #[test]
 fn urls_come_from_arguments_a_file_or_standard_input() {
     assert_eq!(plan("fetch a b", &PIPED).source, UrlSource::Text(b"a\nb".to_vec()));
