@@ -20,6 +20,8 @@ pub enum FetchError {
     Write(io::Error),
     /// Content could not be saved. The record of its job says so too, and the run ended there.
     Save(io::Error),
+    /// The filter of records panicked. The run went on, and the records were written.
+    Filter(io::Error),
 }
 
 impl Display for FetchError {
@@ -32,6 +34,7 @@ impl Display for FetchError {
                 write!(f, "cannot write records: {error}; the run ended there, without all of them")
             }
             Self::Save(error) => write!(f, "{error}; the run ended there"),
+            Self::Filter(error) => error.fmt(f),
         }
     }
 }
@@ -40,9 +43,11 @@ impl StdError for FetchError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Self::Client(error) => Some(error),
-            Self::Start(error) | Self::Read(error) | Self::Write(error) | Self::Save(error) => {
-                Some(error)
-            }
+            Self::Start(error)
+            | Self::Read(error)
+            | Self::Write(error)
+            | Self::Save(error)
+            | Self::Filter(error) => Some(error),
         }
     }
 }

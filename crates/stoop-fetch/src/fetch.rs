@@ -126,8 +126,8 @@ impl Fetch {
 
     /// Writes only the records for which `keep` says so, and saves only their content. The others are counted in the
     /// figures, and nothing more. It is called on the worker threads, before content is worked on: digests, the file that
-    /// content is saved in, and what is extracted from it are not there yet. It must not panic. By default all are
-    /// written.
+    /// content is saved in, and what is extracted from it are not there yet. A record at which it panics is written,
+    /// and the run goes on: [`Finished::filtered`](crate::Finished::filtered) tells it. By default all are written.
     ///
     /// ```
     /// use stoop_fetch::{Fetch, summary::ResultCode};

@@ -59,6 +59,8 @@ pub struct Finished {
     pub read: io::Result<()>,
     /// Whether all content that was to be saved is.
     pub saved: io::Result<()>,
+    /// Whether the [`filter`](crate::Fetch::filter) returned for all records; those at which it panicked were written.
+    pub filtered: io::Result<()>,
     /// Whether all workers could begin.
     pub started: io::Result<()>,
     /// How many jobs were done before the run was resumed. The counters have none of them.
@@ -86,7 +88,8 @@ impl Finished {
         check(&self.started, FetchError::Start)?;
         check(&self.saved, FetchError::Save)?;
         check(&self.written, FetchError::Write)?;
-        check(&self.read, FetchError::Read)
+        check(&self.read, FetchError::Read)?;
+        check(&self.filtered, FetchError::Filter)
     }
 }
 
@@ -216,6 +219,7 @@ impl Run {
             written: written.unwrap_or_else(|_| Err(io::Error::other("the writer failed"))),
             read: state.take_input_error().map_or(Ok(()), Err),
             saved: state.take_save_error().map_or(Ok(()), Err),
+            filtered: state.filter_error().map_or(Ok(()), Err),
             started: state.take_worker_error().map_or(Ok(()), Err),
             resumed,
             overdue: state.overdue.load(Relaxed),

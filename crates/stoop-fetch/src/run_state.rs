@@ -2,6 +2,7 @@
 //! and what failed. [`run`](crate::run) starts and joins the threads.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -56,6 +57,8 @@ pub(crate) struct RunState {
     input_error: Mutex<Option<io::Error>>,
     worker_error: Mutex<Option<io::Error>>,
     save_error: Mutex<Option<io::Error>>,
+    /// Records at which the caller's filter panicked.
+    filter_panics: AtomicU64,
     workers_left: AtomicUsize,
 }
 
@@ -105,6 +108,7 @@ impl RunState {
             input_error: Mutex::new(None),
             worker_error: Mutex::new(None),
             save_error: Mutex::new(None),
+            filter_panics: AtomicU64::new(0),
             workers_left: AtomicUsize::new(workers),
             fetchers,
             settings,
@@ -224,6 +228,24 @@ impl RunState {
     /// The error of saving, if there was one.
     pub(crate) fn take_save_error(&self) -> Option<io::Error> {
         self.save_error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether a record is written. It is where the filter panics, so that it is not lost.
+    pub(crate) fn keeps(&self, record: &Record<'_>) -> bool {
+        let Some(filter) = &self.settings.filter else { return true };
+        catch_unwind(AssertUnwindSafe(|| filter(record))).unwrap_or_else(|_| {
+            self.filter_panics.fetch_add(1, Ordering::Relaxed);
+            true
+        })
+    }
+
+    /// The panics of the filter, if there were any.
+    pub(crate) fn filter_error(&self) -> Option<io::Error> {
+        let panics = self.filter_panics.load(Ordering::Relaxed);
+        (panics > 0).then(|| {
+            let text = format!("the filter panicked at {panics} records, which were written");
+            io::Error::other(text)
+        })
     }
 
     /// Whether so much waits to be written, or is kept in memory, that no job should start. The workers are woken

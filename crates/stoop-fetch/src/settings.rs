@@ -116,11 +116,6 @@ impl Settings {
         self.robots.clone()
     }
 
-    /// Whether a record is written.
-    pub(crate) fn keeps(&self, record: &Record<'_>) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter(record))
-    }
-
     /// Where content is cut.
     pub(crate) fn cut_at(&self) -> Option<u64> {
         self.body_bytes_max.filter(|_| self.truncates)

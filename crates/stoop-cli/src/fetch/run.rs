@@ -156,7 +156,9 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         summary: finished.summary,
         statistics: finished.statistics,
         is_written: finished.written.is_ok() && !matches!(result, Err(CommandFailure::Usage(_))),
-        result: saved.and(result),
+        result: saved
+            .and(result)
+            .and(finished.filtered.map_err(|error| CommandFailure::Io(error.to_string()))),
         is_early: is_stopped,
         overdue: finished.overdue,
     })

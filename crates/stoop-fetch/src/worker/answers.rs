@@ -49,7 +49,7 @@ impl<F: RecordFormat> Worker<F> {
     /// Writes the record of a job, unless the filter has none of it, and counts it.
     fn write(&self, answered: &Answered, outcome: &Outcome) {
         let record = answered.record(&self.run.settings, outcome);
-        match self.run.settings.keeps(&record) {
+        match self.run.keeps(&record) {
             true => self.append(self.format.borrow_mut().format(&record), answered, outcome),
             false => self.append(&[], answered, outcome),
         }

@@ -70,7 +70,7 @@ impl<F: RecordFormat> Worker<F> {
 
 /// Works on the content of a job's response, if the filter has its record; says whether it has.
 fn process(run: &RunState, answered: &Answered, outcome: &mut Outcome) -> bool {
-    if !run.settings.keeps(&answered.record(&run.settings, outcome)) {
+    if !run.keeps(&answered.record(&run.settings, outcome)) {
         return false;
     }
     let process = AssertUnwindSafe(|| run.settings.processing.process(&answered.job, outcome));

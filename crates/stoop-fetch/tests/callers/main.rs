@@ -1,5 +1,5 @@
-//! Runs whose source, format or writer panics, and whose times are as long as can be: each comes to its end, and all but
-//! that of the format says why.
+//! Runs whose source, format, filter or writer panics, and whose times are as long as can be: each comes to its end,
+//! and all but that of the format says why.
 
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Write};
@@ -124,6 +124,32 @@ fn a_format_that_panics_costs_its_record_and_no_other() {
         let expected: Vec<_> =
             expected.map(|n| format!("http://{}.test/{n} content of /{n}", n % 7)).collect();
         assert_eq!(lines, expected.iter().map(String::as_str).collect());
+    }
+}
+
+/// The records were lost, and nothing said so: of errors, of answers, and of content that is worked on elsewhere.
+#[test]
+fn a_filter_that_panics_costs_no_record_and_is_told() {
+    let urls: String = (0..60).map(|n| format!("http://a.test/{n}\n")).collect();
+    for content in ["short".to_owned(), "long ".repeat(100_000)] {
+        let fetch = Fetch::new()
+            .sha256(true)
+            .client(move |client| {
+                let content = content.clone();
+                client.handler(move |_: Request| content.clone())
+            })
+            .filter(|record| match record.url {
+                [.., b'5'] => panic!("on purpose"),
+                [.., b'7'] => false,
+                _ => true,
+            });
+        let written = Written::default();
+        let jobs = Lines::new(Cursor::new(format!("{urls}http:///5\n")));
+        let finished = run(fetch, jobs, JsonLines::new(), written.clone());
+        let error = finished.check().expect_err("it panicked");
+        assert!(matches!(error, FetchError::Filter(_)), "{error:?}");
+        assert_eq!(error.to_string(), "the filter panicked at 7 records, which were written");
+        assert_eq!((finished.figures().total_urls, written.lines()), (61, 55));
     }
 }
 
