@@ -22,7 +22,7 @@ pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     // A server that stays silent is not given up before the deadline either.
     limits.wire.http2.settings_timeout = settings.timeout;
     limits.wire.http2.ping_timeout = settings.timeout;
-    let idle = (settings.idle_max / settings.workers).max(1);
+    let idle = (settings.idle_max() / settings.workers).max(1);
     limits.pool.idle_max = idle;
     limits.pool.idle_per_origin_max = idle;
     let in_flight_max = settings.concurrency.max();

@@ -199,10 +199,11 @@ impl Fetch {
         self
     }
 
-    /// How many connections are kept open while no job uses them, over all workers; at least one for each
-    /// worker. By default 32.
+    /// How many connections are kept open while no job uses them, over all workers; at least one for each worker. By
+    /// default 32, and where the format writes content as many more as may be in flight, up to 256: no job begins while its
+    /// output takes no more.
     pub fn idle_connections(mut self, connections: usize) -> Self {
-        self.settings.idle_max = connections;
+        self.settings.idle_max = Some(connections);
         self
     }
 

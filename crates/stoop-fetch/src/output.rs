@@ -14,14 +14,33 @@ use crate::sink::{Done, RecordSink};
 
 /// Lines wait this long for others to share a write.
 const GATHER_TIME: Duration = Duration::from_millis(10);
-/// The writer does not wait for more lines when it has this much.
-const WRITE_AT_BYTES: usize = 128 << 10;
-/// No URL is started while this much waits: about 4,000 lines.
-const FULL_BYTES: usize = 256 << 10;
+
+/// From how many bytes on something is done.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// The writer does not wait for more.
+    write_at: usize,
+    /// No URL is started while this much waits.
+    full: usize,
+}
+
+impl Bounds {
+    /// About 4,000 lines.
+    const LINES: Self = Self { write_at: 128 << 10, full: 256 << 10 };
+    /// Of content the same would be some 25 pages, fewer than are in flight.
+    const CONTENT: Self = Self { write_at: 512 << 10, full: 1 << 20 };
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::LINES
+    }
+}
 
 /// The lines of all workers that are not written yet.
 #[derive(Debug, Default)]
 pub(crate) struct OutputBuffer {
+    bounds: Bounds,
     state: Mutex<OutputState>,
     /// Wakes the writer: there are lines, enough of them to write at once, or the end.
     writer_wake: Condvar,
@@ -43,6 +62,12 @@ struct OutputState {
 }
 
 impl OutputBuffer {
+    /// The buffer of records that have content, or are lines.
+    pub(crate) fn new(has_content: bool) -> Self {
+        let bounds = if has_content { Bounds::CONTENT } else { Bounds::LINES };
+        Self { bounds, ..Self::default() }
+    }
+
     /// Adds a whole line, or several, with the memory that is reserved for them until they are written. Never blocks: a
     /// URL in flight can always be answered. `done` is the line's job, where a journal is kept; it may have no line.
     pub(crate) fn append(
@@ -60,10 +85,10 @@ impl OutputBuffer {
         let before = state.lines.len();
         state.lines.extend_from_slice(line);
         let now = state.lines.len();
-        if now >= FULL_BYTES {
+        if now >= self.bounds.full {
             self.is_full.store(true, Relaxed);
         }
-        let is_due = before < WRITE_AT_BYTES && now >= WRITE_AT_BYTES;
+        let is_due = before < self.bounds.write_at && now >= self.bounds.write_at;
         let wake = std::mem::take(&mut state.is_writer_asleep) || is_due;
         drop(state);
         if wake {
@@ -130,15 +155,16 @@ impl OutputBuffer {
     ) -> bool {
         lines.clear();
         done.clear();
-        lines.shrink_to(4 * FULL_BYTES);
+        lines.shrink_to(4 * self.bounds.full);
         let mut state = self.lock();
         while state.is_empty() && !state.is_closed {
             state.is_writer_asleep = true;
             state = self.writer_wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if !state.is_closed && state.lines.len() < WRITE_AT_BYTES {
-            let is_gathering =
-                |state: &mut OutputState| !state.is_closed && state.lines.len() < WRITE_AT_BYTES;
+        if !state.is_closed && state.lines.len() < self.bounds.write_at {
+            let is_gathering = |state: &mut OutputState| {
+                !state.is_closed && state.lines.len() < self.bounds.write_at
+            };
             let waited = self.writer_wake.wait_timeout_while(state, GATHER_TIME, is_gathering);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
@@ -209,7 +235,7 @@ mod tests {
         let line = [b"x".repeat(1023), b"\n".to_vec()].concat();
         let mut appended = 0;
         // The lines that wait, that are being written, and that the pipe holds: then it stays full.
-        while !output.is_full() || appended < 3 * FULL_BYTES / line.len() {
+        while !output.is_full() || appended < 3 * Bounds::LINES.full / line.len() {
             output.append(&line, None, None);
             appended += 1;
         }
@@ -228,7 +254,7 @@ mod tests {
         output.append(b"a\n", None, None);
         let error = output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
         assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        output.append(&vec![b'\n'; 2 * FULL_BYTES], None, None);
+        output.append(&vec![b'\n'; 2 * Bounds::LINES.full], None, None);
         assert!(!output.is_full(), "discarded");
     }
 }

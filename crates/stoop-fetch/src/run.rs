@@ -113,7 +113,7 @@ impl Run {
         mut resumed: Resumed,
         link: Option<RunLink>,
     ) -> io::Result<Self> {
-        let state = Arc::new(RunState::new(settings, fetchers));
+        let state = Arc::new(RunState::new(settings, fetchers, format.needs_content()));
         if let Some(link) = link {
             let _ = link.set(Arc::downgrade(&state));
         }

@@ -83,15 +83,18 @@ impl WorkerGauge {
 
 impl RunState {
     /// The state of a run that has not begun.
-    pub(crate) fn new(mut settings: Settings, fetchers: Fetchers) -> Self {
+    pub(crate) fn new(mut settings: Settings, fetchers: Fetchers, has_content: bool) -> Self {
         let workers = settings.workers;
+        if has_content {
+            settings.keep_connections();
+        }
         Self {
             robots: settings.known_robots(),
             lanes: (0..workers).map(|_| Lane::default()).collect(),
             by_address: fetchers.finder().map(ByAddress::new),
             permits: Permits::new(settings.concurrency.start(), workers),
             tuning: TuningState::default(),
-            output: OutputBuffer::default(),
+            output: OutputBuffer::new(has_content),
             turns: settings.politeness.as_ref().map(|_| Mailboxes::new(workers)),
             content_budget: Arc::new(BodyBudget::new(settings.content_memory)),
             input: InputGauge::default(),

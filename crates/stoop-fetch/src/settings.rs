@@ -23,6 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const BODY_BYTES_MAX: u64 = 64 << 20;
 /// Enough for the next page of a host that was just visited.
 const IDLE_CONNECTIONS_MAX: usize = 32;
+/// The most besides, where the format writes content.
+const PAUSED_CONNECTIONS_MAX: usize = 256;
 /// Some hundred pages, and with what the allocator holds back still within 128 MiB.
 const CONTENT_MEMORY: usize = 32 << 20;
 
@@ -58,7 +60,8 @@ pub(crate) struct Settings {
     pub(crate) keeps_content: bool,
     /// URLs without a scheme that cannot be fetched over https are over http.
     pub(crate) falls_back_to_http: bool,
-    pub(crate) idle_max: usize,
+    /// How many connections may be idle, over all workers, if the caller says.
+    pub(crate) idle_max: Option<usize>,
     pub(crate) limit: Option<u64>,
     pub(crate) has_statistics: bool,
     /// Where the run has a folder: how often failed jobs were begun anew.
@@ -91,7 +94,7 @@ impl Default for Settings {
             filter: None,
             keeps_content: false,
             falls_back_to_http: false,
-            idle_max: IDLE_CONNECTIONS_MAX,
+            idle_max: None,
             limit: None,
             has_statistics: false,
             round: None,
@@ -107,6 +110,20 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How many connections may be idle, over all workers.
+    pub(crate) fn idle_max(&self) -> usize {
+        self.idle_max.unwrap_or(IDLE_CONNECTIONS_MAX)
+    }
+
+    /// The format writes content: its output is full often, and no job begins then, but those in flight come to their end.
+    /// Their connections are kept for the jobs that follow.
+    pub(crate) fn keep_connections(&mut self) {
+        if self.idle_max.is_none() {
+            let in_flight = self.concurrency.max().min(PAUSED_CONNECTIONS_MAX);
+            self.idle_max = Some(IDLE_CONNECTIONS_MAX + in_flight);
+        }
+    }
+
     /// What robots.txt files say to the agent of the run, where they count: one for all that fetch for it.
     pub(crate) fn known_robots(&mut self) -> Option<Arc<KnownRobots>> {
         let agent = self.politeness.as_ref()?.robots.as_deref()?;

@@ -49,10 +49,13 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         .workers(plan.cores)
         .timeout(plan.timeout)
         .body_bytes_max(plan.max_body)
-        .idle_connections(plan.idle_max)
         .http_fallback(plan.falls_back_to_http)
         .statistics(plan.has_statistics());
     let fetch = plan.filter.apply(plan.content.apply(fetch));
+    let fetch = match plan.idle_max {
+        Some(connections) => fetch.idle_connections(connections),
+        None => fetch,
+    };
     let fetch = match plan.connect_timeout {
         Some(limit) => fetch.setup_timeout(limit),
         None => fetch,

@@ -23,6 +23,8 @@ const CORES_DIVISOR: u64 = 4;
 /// never has more open than these and those in flight; servers that have not noticed a close yet may
 /// see as many again.
 const IDLE_CONNECTIONS_MAX: u64 = 32;
+/// The most where the format writes content: what the library keeps by default.
+const IDLE_CONNECTIONS_MAX_OF_CONTENT: u64 = 32 + 256;
 
 /// Sockets for name servers by which names are looked up before their URLs are in flight.
 const NAMES_FILES_MAX: u64 = 480;
@@ -63,7 +65,8 @@ pub(super) fn fit(plan: &mut FetchPlan) -> Result<(), CommandFailure> {
     plan.concurrency = concurrency as usize;
     plan.cores = cores as usize;
     let left = limit.saturating_sub(FILES_OPENED_ONCE + FILES_PER_CORE * cores + 2 * concurrency);
-    plan.idle_max = left.clamp(1, IDLE_CONNECTIONS_MAX) as usize;
+    let is_enough = left >= IDLE_CONNECTIONS_MAX_OF_CONTENT;
+    plan.idle_max = (!is_enough).then_some(left.clamp(1, IDLE_CONNECTIONS_MAX) as usize);
     if !plan.is_concurrency_given {
         // The idle connections have files of their own.
         let mut others = IDLE_CONNECTIONS_MAX;

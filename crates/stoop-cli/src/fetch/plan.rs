@@ -105,8 +105,8 @@ pub(crate) struct FetchPlan {
     pub(crate) cores: usize,
     /// The number of cores was given by a flag.
     pub(crate) is_cores_given: bool,
-    /// Idle connections over all cores; set once the limit of open files is known.
-    pub(crate) idle_max: usize,
+    /// Idle connections over all cores, where the limit of open files leaves few: otherwise as many as by default.
+    pub(crate) idle_max: Option<usize>,
     /// Pretty lines are coloured.
     pub(crate) is_coloured: bool,
     /// Lines go to a terminal, whose control characters they must not contain.
@@ -253,7 +253,7 @@ impl FetchPlan {
             report: args.output.report,
             cores: cores.min(concurrency),
             is_cores_given,
-            idle_max: cores,
+            idle_max: None,
             is_coloured: is_terminal && environment.variable("NO_COLOR").is_none() && !is_dumb,
             is_terminal,
             layout: TextLayout {

@@ -49,7 +49,7 @@ mod tests {
         ] {
             let settings = Settings { workers: 2, ..Settings::default() };
             let fetchers = Fetchers::new(&settings);
-            let run = RunState::new(settings, fetchers);
+            let run = RunState::new(settings, fetchers, false);
             sort(&run, sorts);
             let error = run.take_worker_error().map(|error| error.to_string());
             assert_eq!(error.as_deref(), expected);

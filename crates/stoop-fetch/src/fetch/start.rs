@@ -101,7 +101,7 @@ impl Fetch {
         sink: impl FnOnce(&mut Settings) -> Result<(S, Resumed), FetchError>,
     ) -> Result<Run, FetchError> {
         let settings = &mut self.settings;
-        let means = Means::of_process(settings.idle_max);
+        let means = Means::of_process(settings.idle_max());
         (settings.concurrency, settings.ceiling) = means.fit(settings.concurrency);
         settings.workers = settings.workers.min(settings.concurrency.max());
         if let Some(misuse) = self.misuse {

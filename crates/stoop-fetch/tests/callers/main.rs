@@ -2,15 +2,17 @@
 //! and all but that of the format says why.
 
 use std::collections::BTreeSet;
-use std::io::{self, Cursor, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Write};
+use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use stoop::{Request, Response, Retries, StatusCode};
-use stoop_fetch::format::{JsonLines, RecordFormat};
+use stoop_fetch::format::{JsonLines, RecordFormat, Warc};
 use stoop_fetch::source::{Job, JobSource, Lines, Take};
 use stoop_fetch::{Fetch, FetchError, Finished, Politeness, Record};
 
@@ -244,4 +246,47 @@ fn the_delay_of_a_retry_holds_up_no_other_host() {
     let figures = finished.figures();
     assert_eq!((figures.ok, figures.server_errors), (2, 1));
     assert!(figures.max >= 3_000, "its clock goes on: {} ms", figures.max);
+}
+
+/// While a writer is busy no URL begins, and all that were in flight come to their end. Half of their connections were closed
+/// then, and made anew.
+#[test]
+fn a_slow_writer_closes_no_connection() {
+    const AT_ONCE: usize = 64;
+    fn answer(stream: &TcpStream) -> io::Result<()> {
+        let answer = [&b"HTTP/1.1 200 OK\r\ncontent-length: 10240\r\n\r\n"[..], &[b'x'; 10_240]];
+        for line in BufReader::new(stream).lines() {
+            if line?.is_empty() {
+                (&mut &*stream).write_all(&answer.concat())?;
+            }
+        }
+        Ok(())
+    }
+    struct Slow;
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            thread::sleep(Duration::from_millis(50));
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&accepted);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            count.fetch_add(1, SeqCst);
+            thread::spawn(move || answer(&stream));
+        }
+    });
+    let list: String = (0..1500).map(|n| format!("http://127.0.0.1:{port}/{n}\n")).collect();
+    let fetch = Fetch::new().politeness(None).concurrency(AT_ONCE).workers(1).timeout(LIMIT);
+    let finished = run(fetch, Lines::new(Cursor::new(list)), Warc::new().uncompressed(), Slow);
+    finished.check().expect("a whole run");
+    assert_eq!(finished.figures().total_urls, 1500);
+    let accepted = accepted.load(SeqCst);
+    assert!(accepted <= AT_ONCE, "{accepted}");
 }
