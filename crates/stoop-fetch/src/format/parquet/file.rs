@@ -6,7 +6,6 @@ use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
@@ -15,9 +14,10 @@ use parquet::schema::types::{ColumnPath, SchemaDescPtr, SchemaDescriptor, TypePt
 use super::super::pieces;
 use super::arrow::arrow_schema;
 use super::column::{Column, PageTotals};
+use super::content::{ContentColumn, compression};
 use super::footer::{Chunk, Footer, MAGIC};
 use super::row::RowReader;
-use super::schema::{BODY, Node, REPETITIVE, nodes, schema};
+use super::schema::{Node, REPETITIVE, nodes, schema};
 
 /// A page is a unit of reading and compression.
 const PAGE_BYTES: usize = 1 << 20;
@@ -40,14 +40,21 @@ pub(super) struct FileEncoder {
     /// The bytes that the file has.
     length: u64,
     footer: Footer,
+    /// The column of content, if the file has it, where no row group is being filled.
+    content: Option<ContentColumn>,
     group: Option<RowGroup>,
 }
 
 /// A row group that is being filled.
 struct RowGroup {
+    /// All columns but that of content, which is the last.
     columns: Vec<Column>,
-    /// The bytes of its records, before they were encoded.
+    content: Option<ContentColumn>,
+    /// Where it begins in the file.
+    start: u64,
+    /// The bytes of its records, before they were encoded, and of their content alone.
     bytes: u64,
+    content_bytes: u64,
     totals: Arc<PageTotals>,
 }
 
@@ -58,15 +65,26 @@ impl FileEncoder {
         let nodes = nodes(&schema).into();
         let properties = properties(&settings, &schema).map_err(failed)?;
         let schema = Arc::new(SchemaDescriptor::new(schema));
+        let content = settings.has_content.then(|| {
+            let descriptor = schema.column(schema.num_columns() - 1);
+            ContentColumn::new(descriptor, settings.level)
+        });
+        let content = content.transpose().map_err(failed)?;
         let footer = Footer::default();
-        Ok(Self { settings, schema, properties, nodes, length: 0, footer, group: None })
+        Ok(Self { settings, schema, properties, nodes, length: 0, footer, content, group: None })
     }
 
     /// Adds a record; writes what the file has for it now, if anything, and returns how many bytes that is.
     pub(super) fn push(&mut self, record: &[u8], file: &mut dyn Write) -> io::Result<u64> {
         let before = self.length;
         self.begin(file)?;
-        let group = self.group.get_or_insert_with(|| RowGroup::new(&self.schema, &self.properties));
+        let group = match &mut self.group {
+            Some(group) => group,
+            none => {
+                let (content, start) = (self.content.take(), self.length);
+                none.insert(RowGroup::new(&self.schema, &self.properties, content, start))
+            }
+        };
         let mut row = RowReader(record);
         for node in self.nodes.iter() {
             group.value(node, &mut row, 0, 0).ok_or_else(not_a_record)?;
@@ -77,6 +95,9 @@ impl FileEncoder {
         group.bytes += record.len() as u64;
         for column in &mut group.columns {
             column.encode_if_full().map_err(failed)?;
+        }
+        if let Some(content) = &mut group.content {
+            self.length = content.write_if_full(self.length, file).map_err(failed)?;
         }
         if group.bytes >= self.settings.row_group_bytes {
             self.end_group(file)?;
@@ -100,7 +121,9 @@ impl FileEncoder {
     pub(super) fn held_bytes(&self) -> u64 {
         self.group.as_ref().map_or(0, |group| {
             let PageTotals { written, plain } = &*group.totals;
-            written.load(Relaxed) + group.bytes.saturating_sub(plain.load(Relaxed))
+            let content = group.content.as_ref().map_or(0, ContentColumn::held_bytes);
+            let others = group.bytes - group.content_bytes;
+            written.load(Relaxed) + others.saturating_sub(plain.load(Relaxed)) + content
         })
     }
 
@@ -112,11 +135,16 @@ impl FileEncoder {
         Ok(())
     }
 
-    /// Writes the row group, if there is one, a column after the other.
+    /// Writes what is left of the row group, if there is one, a column after the other.
     fn end_group(&mut self, file: &mut dyn Write) -> io::Result<()> {
-        let Some(group) = self.group.take() else { return Ok(()) };
-        let start = self.length;
-        let mut chunks = Vec::with_capacity(group.columns.len());
+        let Some(mut group) = self.group.take() else { return Ok(()) };
+        let mut chunks = Vec::with_capacity(group.columns.len() + 1);
+        let mut content = None;
+        if let Some(column) = &mut group.content {
+            let (length, chunk) = column.end_group(self.length, file).map_err(failed)?;
+            (self.length, content) = (length, Some(chunk));
+        }
+        self.content = group.content;
         for column in group.columns {
             let (pages, about) = column.close().map_err(failed)?;
             chunks.push(Chunk::new(about, self.length).map_err(failed)?);
@@ -124,18 +152,24 @@ impl FileEncoder {
                 self.length += pieces::write_all(file, &page)?;
             }
         }
-        self.footer.push(&self.schema, chunks, start).map_err(failed)
+        chunks.extend(content);
+        self.footer.push(&self.schema, chunks, group.start).map_err(failed)
     }
 }
 
 impl RowGroup {
-    fn new(schema: &SchemaDescPtr, properties: &WriterPropertiesPtr) -> Self {
+    fn new(
+        schema: &SchemaDescPtr,
+        properties: &WriterPropertiesPtr,
+        content: Option<ContentColumn>,
+        start: u64,
+    ) -> Self {
         let totals = Arc::<PageTotals>::default();
-        let columns = schema
-            .columns()
+        let others = schema.num_columns() - usize::from(content.is_some());
+        let columns = schema.columns()[..others]
             .iter()
             .map(|column| Column::new(column.clone(), Arc::clone(properties), Arc::clone(&totals)));
-        Self { columns: columns.collect(), bytes: 0, totals }
+        Self { columns: columns.collect(), content, start, bytes: 0, content_bytes: 0, totals }
     }
 
     /// Takes the value of a node from a row and adds it to its columns, where `definition` is how many of those that can
@@ -159,7 +193,12 @@ impl RowGroup {
         let definition = definition + i16::from(is_optional);
         match node {
             Node::Leaf { column, .. } => {
-                let column = &mut self.columns[*column];
+                let Some(column) = self.columns.get_mut(*column) else {
+                    let content = row.bytes()?;
+                    self.content_bytes += content.len() as u64;
+                    self.content.as_mut()?.push(Some(content));
+                    return Some(());
+                };
                 column.level(definition, repetition);
                 if column.is_bytes() {
                     column.bytes(row.bytes()?);
@@ -191,7 +230,10 @@ impl RowGroup {
     /// Adds that nothing is there to all columns of a node.
     fn absent(&mut self, node: &Node, definition: i16, repetition: i16) {
         match node {
-            Node::Leaf { column, .. } => self.columns[*column].level(definition, repetition),
+            Node::Leaf { column, .. } => match (self.columns.get_mut(*column), &mut self.content) {
+                (Some(column), _) => column.level(definition, repetition),
+                (None, content) => content.iter_mut().for_each(|content| content.push(None)),
+            },
             Node::Group { fields, .. } => {
                 fields.iter().for_each(|field| self.absent(field, definition, repetition));
             }
@@ -201,10 +243,7 @@ impl RowGroup {
 }
 
 fn properties(settings: &FileSettings, schema: &TypePtr) -> Result<WriterPropertiesPtr> {
-    let compression = match settings.level {
-        Some(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),
-        None => Compression::UNCOMPRESSED,
-    };
+    let compression = compression(settings.level)?;
     let path =
         |name: &str| ColumnPath::from(name.split('.').map(str::to_owned).collect::<Vec<_>>());
     let hint = KeyValue::new("ARROW:schema".to_owned(), arrow_schema(schema));
@@ -215,7 +254,6 @@ fn properties(settings: &FileSettings, schema: &TypePtr) -> Result<WriterPropert
         .set_dictionary_enabled(false)
         // Those of single pages help nothing but a search in what is sorted.
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_column_statistics_enabled(path(BODY), EnabledStatistics::None)
         .set_key_value_metadata(Some(vec![hint]));
     for name in REPETITIVE {
         properties = properties.set_column_dictionary_enabled(path(name), true);

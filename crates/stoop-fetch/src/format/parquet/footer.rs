@@ -42,6 +42,15 @@ impl Chunk {
         }
         Ok(Self { metadata, pages, rows })
     }
+
+    /// A column that is in the file already.
+    pub(super) fn written(
+        metadata: ColumnChunkMetaData,
+        pages: OffsetIndexMetaData,
+        rows: u64,
+    ) -> Self {
+        Self { metadata, pages: Some(pages), rows }
+    }
 }
 
 /// What is known of the row groups that are in the file.

@@ -2,8 +2,10 @@
 
 mod arrow;
 mod column;
+mod content;
 mod file;
 mod footer;
+mod levels;
 mod row;
 mod schema;
 
@@ -30,11 +32,11 @@ const ZSTD_LEVEL: i32 = 3;
 /// content as in an archive; it is null where there is none, and where it is longer than 2,014 MiB, for which a page
 /// has no place. [`without_content`](Self::without_content) leaves them out.
 ///
-/// A row group ends at 64 MiB of records, before they are encoded
-/// ([`row_group_bytes`](Self::row_group_bytes)), and is kept in memory until then, encoded and compressed: the memory
-/// of a writer is that, and four times the longest content. Pages of 1 MiB are compressed by zstd's level 3
-/// ([`level`](Self::level)). Content has no dictionary and no statistics. Arrow is told, by `ARROW:schema`, to read it as
-/// `LargeBinary`, whose columns may have more than 2 GiB.
+/// A row group ends at 64 MiB of records, before they are encoded ([`row_group_bytes`](Self::row_group_bytes)). Pages of 1 MiB
+/// are compressed by zstd's level 3 ([`level`](Self::level)). Those of content are written as soon as they are full, those of
+/// the other columns are kept in memory until the row group ends: the memory of a writer is that, and four times the longest
+/// content. Content has no dictionary and no statistics. Arrow is told, by `ARROW:schema`, to read it as `LargeBinary`,
+/// whose columns may have more than 2 GiB.
 ///
 /// Such a file has its directory at its end: what is cut off there cannot be read. Write to another name first, or to
 /// [`Shards`], where each file is there as a whole or not at all.

@@ -172,7 +172,10 @@ fn the_index_of_a_file_has_each_page_at_its_place() {
     for (number, group) in metadata.row_groups().iter().enumerate() {
         assert_eq!(group.file_offset(), Some(next));
         let index = metadata.page_index_for_row_group(number);
-        for (number, column) in group.columns().iter().enumerate() {
+        // Content is written first, and is the last column.
+        let mut columns: Vec<_> = group.columns().iter().enumerate().collect();
+        columns.rotate_right(1);
+        for (number, column) in columns {
             let (start, length) = column.byte_range();
             assert_eq!(start, next as u64, "{}", column.column_path());
             let mut page = column.data_page_offset();
@@ -191,6 +194,43 @@ fn the_index_of_a_file_has_each_page_at_its_place() {
     assert!((next as usize) < file.len());
     assert!(pages.len() == 2 && pages[0] > 1, "{pages:?}");
     assert_eq!(rows(file).len(), outcomes.len());
+}
+
+#[test]
+fn content_is_written_as_soon_as_a_page_of_it_is_full() {
+    let content = |number: usize| match number % 2 {
+        0 => Some(format!("{number} ").repeat(4000).into_bytes()),
+        _ => None,
+    };
+    let outcome = |number| match content(number) {
+        Some(content) => {
+            let mut outcome = full();
+            outcome.capture.as_mut().expect("content").content = content.into();
+            outcome
+        }
+        None => Outcome::error("dns_nxdomain"),
+    };
+    let outcomes: Vec<_> = (0..1000).map(outcome).collect();
+    for parquet in [Parquet::new(), Parquet::new().uncompressed()] {
+        let file = file(parquet, &outcomes);
+        let rows = rows(file.clone());
+        assert_eq!(rows.len(), outcomes.len());
+        for (number, row) in rows.iter().enumerate() {
+            let body = content(number).map_or(Field::Null, |content| Field::Bytes(content.into()));
+            assert_eq!(field(row, "body"), body, "{number}");
+        }
+    }
+    let mut rows = ParquetRows { settings: Parquet::new().uncompressed().settings, file: None };
+    let (mut record, mut into, mut content_bytes) = (Vec::new(), Vec::new(), 0);
+    for (number, outcome) in outcomes.iter().enumerate() {
+        record.clear();
+        rows.format(&Record::new(b"http://a/", 0, Duration::ZERO, outcome), &mut record);
+        let before = into.len();
+        let written = rows.encode(&record, &mut into).expect("a record");
+        assert_eq!(written, (into.len() - before) as u64);
+        content_bytes += content(number).map_or(0, |content| content.len());
+        assert!(into.len() + (1 << 20) + 20_000 > content_bytes, "{number}");
+    }
 }
 
 #[test]
