@@ -2,15 +2,21 @@
 
 mod cdxj;
 mod member;
+mod memory;
 mod names;
 mod revisits;
 mod write;
 
+use std::mem;
+
 use self::cdxj::IndexEntry;
 use self::member::{DEFAULT_LEVEL, Members};
+use self::memory::Memory;
 use self::names::{host, media_type, protocol, target_uri, uri};
 use self::revisits::{Original, Reference, Revisits};
-use self::write::{Head, RECORD_END, payload_digest, record_id, request_head, response_head};
+use self::write::{
+    Head, RECORD_END, payload_digest, put_request_head, put_response_head, record_id,
+};
 use super::timestamp::TimestampFormatter;
 use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::capture::{Exchange, ExchangeResponse};
@@ -49,6 +55,7 @@ pub struct Warc {
     software: Box<str>,
     revisits: Option<Revisits>,
     entries: Vec<IndexEntry>,
+    memory: Memory,
 }
 
 impl Default for Warc {
@@ -58,8 +65,8 @@ impl Default for Warc {
 }
 
 impl Warc {
-    /// An archive whose records are compressed, by zlib's level 6; records of up to 2 KiB, as those of
-    /// requests and most metadata, by level 1.
+    /// An archive whose records are compressed, by libdeflate's level 6; records of up to 2 KiB, as those of
+    /// requests and most metadata, by zlib's level 1, and those of more than 1 MiB by zlib's level 6.
     pub fn new() -> Self {
         Self {
             members: Members::new(DEFAULT_LEVEL),
@@ -68,6 +75,7 @@ impl Warc {
             software: concat!("stoop/", env!("CARGO_PKG_VERSION")).into(),
             revisits: None,
             entries: Vec::new(),
+            memory: Memory::default(),
         }
     }
 
@@ -77,8 +85,8 @@ impl Warc {
         Self { members: Members::new(0), ..self }
     }
 
-    /// Compresses by a level of zlib, 1 (fast) to 9 (small). Records of up to 2 KiB are compressed by level 1 unless it is
-    /// above 6.
+    /// Compresses by a level of libdeflate and zlib, 1 (fast) to 9 (small). Records of up to 2 KiB are compressed by level 1
+    /// unless it is above 6.
     #[must_use]
     pub fn level(self, level: u32) -> Self {
         Self { members: Members::new(level.clamp(1, 9)), ..self }
@@ -109,6 +117,7 @@ impl Warc {
     /// Appends the records of a request and its response.
     fn push_exchange(
         &mut self,
+        memory: &mut Memory,
         exchange: &Exchange,
         content: Content<'_>,
         date: &str,
@@ -119,23 +128,24 @@ impl Warc {
         let uri = uri(&exchange.url);
         let (request_id, response_id) = (record_id(), record_id());
         let protocol = protocol(response.version);
-        let remote_ip = exchange.remote_ip.map(|ip| ip.to_string());
-        let host = host(&exchange.url);
-        let request =
-            request_head(&exchange.method, &exchange.target, host, &exchange.request_fields);
-        let head = Head::new("request", &request_id, date)
+        let (mut head, mut block) = (mem::take(&mut memory.head), mem::take(&mut memory.block));
+        let remote_ip = exchange.remote_ip.map(|ip| memory.text_of(ip));
+        let Exchange { method, target, request_fields, .. } = exchange;
+        put_request_head(&mut block, method, target, host(&exchange.url), request_fields);
+        head = Head::new(head, "request", &request_id, date)
             .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", remote_ip.as_deref())
+            .maybe("WARC-IP-Address", remote_ip)
             .field("WARC-Concurrent-To", &response_id)
             .maybe("WARC-Protocol", protocol)
-            .block("application/http;msgtype=request", request.len());
-        self.members.push(&[head.as_bytes(), &request, RECORD_END], into);
+            .block("application/http;msgtype=request", block.len());
+        self.members.push(&[head.as_bytes(), &block, RECORD_END], into);
 
         let begin = into.len();
         let digest = payload_digest(content.bytes);
         let has_length = content.is_kept && !matches!(response.status, 204 | 304);
         let length = has_length.then_some(content.bytes.len());
-        let block = response_head(response.status, &response.fields, length, content.is_decoded);
+        let ExchangeResponse { status, fields, .. } = response;
+        put_response_head(&mut block, *status, fields, length, content.is_decoded);
         let is_whole = length.is_some_and(|length| length > 0) && content.truncated.is_none();
         let original = self.revisits.as_ref().filter(|_| is_whole).and_then(|revisits| {
             revisits.original(&digest, || Original {
@@ -156,24 +166,24 @@ impl Warc {
             Some(_) => ("revisit", &[][..]),
             None => ("response", content.bytes),
         };
-        let head = Head::new(kind, &response_id, date)
+        let fields_until_digest = Head::new(head, kind, &response_id, date)
             .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", remote_ip.as_deref())
+            .maybe("WARC-IP-Address", remote_ip)
             .maybe("WARC-Protocol", protocol);
-        let head = match &reference {
-            None => head.maybe("WARC-Truncated", content.truncated),
-            Some(reference) => reference.add_to(head),
+        let fields_until_digest = match &reference {
+            None => fields_until_digest.maybe("WARC-Truncated", content.truncated),
+            Some(reference) => reference.add_to(fields_until_digest),
         };
         // What has not changed has the digest of the content that it refers to, which is not known here.
         let digest = content.not_modified.is_none().then_some(digest);
         let labelled = digest.as_deref().map(|digest| ["sha1:", digest].concat());
-        let head = head
+        head = fields_until_digest
             .maybe("WARC-Payload-Digest", labelled.as_deref())
             .block("application/http;msgtype=response", block.len() + bytes.len());
         self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
         self.entries.push(IndexEntry {
             url: uri,
-            timestamp: date.chars().filter(char::is_ascii_digit).take(14).collect(),
+            timestamp: digits(date),
             media_type: match kind {
                 "revisit" => "warc/revisit".to_owned(),
                 _ => media_type(&response.fields),
@@ -183,18 +193,27 @@ impl Warc {
             offset: begin - start,
             length: into.len() - begin,
         });
+        (memory.head, memory.block) = (head, block);
     }
 
     /// Appends the record of what came of the job.
-    fn push_metadata(&mut self, record: &Record<'_>, date: &str, into: &mut Vec<u8>) {
-        let mut line = Vec::with_capacity(LINE_BYTES);
-        self.lines.format(record, &mut line);
+    fn push_metadata(
+        &mut self,
+        memory: &mut Memory,
+        record: &Record<'_>,
+        date: &str,
+        into: &mut Vec<u8>,
+    ) {
+        let line = &mut memory.block;
+        line.clear();
+        self.lines.format(record, line);
         line.pop();
         let target = target_uri(record);
-        let head = Head::new("metadata", &record_id(), date)
+        let head = Head::new(mem::take(&mut memory.head), "metadata", &record_id(), date)
             .maybe("WARC-Target-URI", target.as_deref())
             .block("application/json", line.len());
-        self.members.push(&[head.as_bytes(), &line, RECORD_END], into);
+        self.members.push(&[head.as_bytes(), line, RECORD_END], into);
+        memory.head = head;
     }
 
     /// Appends the record that stands at the beginning of a file.
@@ -205,15 +224,19 @@ impl Warc {
              conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
             self.software
         );
-        let head = Head::new("warcinfo", &record_id(), &date)
+        let head = Head::new(String::new(), "warcinfo", &record_id(), &date)
             .maybe("WARC-Filename", name)
             .block("application/warc-fields", block.len());
         self.members.push(&[head.as_bytes(), block.as_bytes(), RECORD_END], into);
     }
 }
 
-/// The memory that the line of a record is given at first.
-const LINE_BYTES: usize = 1024;
+/// The first digits of a time: those until its second.
+fn digits(date: &str) -> String {
+    let mut digits = String::with_capacity(14);
+    digits.extend(date.chars().filter(char::is_ascii_digit).take(14));
+    digits
+}
 
 /// The content that a response record has.
 #[derive(Clone, Copy)]
@@ -230,6 +253,7 @@ struct Content<'a> {
 impl RecordFormat for Warc {
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
         let (start, date) = (into.len(), self.date(record.start_ms));
+        let mut memory = mem::take(&mut self.memory);
         self.entries.clear();
         if let Some(capture) = &record.outcome.capture {
             let last = capture.exchanges.len().saturating_sub(1);
@@ -251,10 +275,11 @@ impl RecordFormat for Warc {
                         not_modified: None,
                     },
                 };
-                self.push_exchange(exchange, content, &date, start, into);
+                self.push_exchange(&mut memory, exchange, content, &date, start, into);
             }
         }
-        self.push_metadata(record, &date, into);
+        self.push_metadata(&mut memory, record, &date, into);
+        self.memory = memory;
     }
 
     fn begin(&mut self, into: &mut Vec<u8>) {

@@ -7,7 +7,10 @@ use crate::record::Record;
 /// A URL as an archive names it: without a password.
 pub(super) fn uri(url: &str) -> String {
     let mut uri = crate::mask::text(url).into_owned();
-    uri.retain(|c| !matches!(c, '\r' | '\n' | ' '));
+    let is_out_of_place = |c| matches!(c, '\r' | '\n' | ' ');
+    if uri.contains(is_out_of_place) {
+        uri.retain(|c| !is_out_of_place(c));
+    }
     uri
 }
 

@@ -1,8 +1,6 @@
 //! The parts of WARC records (WARC 1.1 §4 and §5).
 
-use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::Write as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -18,11 +16,11 @@ pub(super) const RECORD_END: &[u8] = b"\r\n\r\n";
 pub(super) struct Head(String);
 
 impl Head {
-    /// A record of a type, at a time as WARC has it.
-    pub(super) fn new(kind: &str, id: &str, date: &str) -> Self {
-        let mut head = String::with_capacity(1024);
-        head.push_str("WARC/1.1\r\n");
-        Self(head).field("WARC-Type", kind).field("WARC-Record-ID", id).field("WARC-Date", date)
+    /// A record of a type, at a time as WARC has it, written to `memory` in place of what that has.
+    pub(super) fn new(mut memory: String, kind: &str, id: &str, date: &str) -> Self {
+        memory.clear();
+        memory.push_str("WARC/1.1\r\n");
+        Self(memory).field("WARC-Type", kind).field("WARC-Record-ID", id).field("WARC-Date", date)
     }
 
     /// Adds a field.
@@ -43,9 +41,10 @@ impl Head {
 
     /// The head, before a block of that type and length.
     pub(super) fn block(self, media_type: &str, length: usize) -> String {
-        let mut head = self.field("Content-Type", media_type).0;
-        write!(head, "Content-Length: {length}\r\n\r\n").expect("memory takes all");
-        head
+        let mut head = self.field("Content-Type", media_type);
+        head = head.field("Content-Length", itoa::Buffer::new().format(length));
+        head.0.push_str("\r\n");
+        head.0
     }
 }
 
@@ -62,18 +61,13 @@ pub(super) fn record_id() -> String {
     });
     let high = high & !0xf000 | 0x4000;
     let low = low & !(0b11 << 62) | (0b10 << 62);
-    let digits = u128::from(high) << 64 | u128::from(low);
-    let mut id = String::with_capacity("<urn:uuid:00000000-0000-4000-8000-000000000000>".len());
-    id.push_str("<urn:uuid:");
-    for digit in 0..32 {
-        if matches!(digit, 8 | 12 | 16 | 20) {
-            id.push('-');
-        }
-        let value = digits >> (4 * (31 - digit)) & 0xf;
-        id.push(char::from(b"0123456789abcdef"[value as usize]));
+    let mut id = *b"<urn:uuid:00000000-0000-4000-8000-000000000000>";
+    let digits = [10..18, 19..23, 24..28, 29..33, 34..46].into_iter().flatten();
+    for (number, digit) in digits.enumerate() {
+        let half = if number < 16 { high } else { low };
+        id[digit] = b"0123456789abcdef"[(half >> (60 - 4 * (number % 16)) & 0xf) as usize];
     }
-    id.push('>');
-    id
+    String::from_utf8_lossy(&id).into_owned()
 }
 
 /// The SHA-1 of content in base32, as archives name it.
@@ -90,35 +84,44 @@ pub(super) fn payload_digest(content: &[u8]) -> String {
     digits
 }
 
-/// The memory that a head of HTTP is given at first.
-const HEAD_BYTES: usize = 1024;
-
-/// The head of a request as HTTP/1.1 would have it, with `***` for what is secret.
-pub(super) fn request_head(method: &Method, target: &str, host: &str, fields: &Fields) -> Vec<u8> {
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    write!(head, "{method} {target} HTTP/1.1\r\n").expect("memory takes all");
+/// Writes the head of a request as HTTP/1.1 would have it, with `***` for what is secret, in place of what `head` has.
+pub(super) fn put_request_head(
+    head: &mut Vec<u8>,
+    method: &Method,
+    target: &str,
+    host: &str,
+    fields: &Fields,
+) {
+    head.clear();
+    for part in [method.as_str(), " ", target, " HTTP/1.1\r\n"] {
+        head.extend_from_slice(part.as_bytes());
+    }
     if !fields.contains("host") {
-        push_field(&mut head, "Host", host.as_bytes());
+        push_field(head, "Host", host.as_bytes());
     }
     for field in fields.iter() {
         let value = if field.is_secret() { b"***" } else { field.value() };
-        push_field(&mut head, field.name(), value);
+        push_field(head, field.name(), value);
     }
     head.extend_from_slice(b"\r\n");
-    head
 }
 
-/// The head of a response as HTTP/1.1 would have it, before content of `length` bytes, if that is kept, whose codings
-/// were taken off if it `is_decoded`: the fields that say otherwise are renamed, as archives do.
-pub(super) fn response_head(
+/// Writes the head of a response as HTTP/1.1 would have it, in place of what `head` has: before content of `length`
+/// bytes, if that is kept, whose codings were taken off if it `is_decoded`. The fields that say otherwise are renamed,
+/// as archives do.
+pub(super) fn put_response_head(
+    head: &mut Vec<u8>,
     status: u16,
     fields: &Fields,
     length: Option<usize>,
     is_decoded: bool,
-) -> Vec<u8> {
+) {
     let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    write!(head, "HTTP/1.1 {status} {}\r\n", reason.unwrap_or_default()).expect("memory takes all");
+    head.clear();
+    let mut digits = itoa::Buffer::new();
+    for part in ["HTTP/1.1 ", digits.format(status), " ", reason.unwrap_or_default(), "\r\n"] {
+        head.extend_from_slice(part.as_bytes());
+    }
     for field in fields.iter() {
         let is_gone = field.is("transfer-encoding")
             || is_decoded && field.is("content-encoding")
@@ -126,13 +129,12 @@ pub(super) fn response_head(
         if is_gone {
             head.extend_from_slice(b"X-Archive-Orig-");
         }
-        push_field(&mut head, field.name(), field.value());
+        push_field(head, field.name(), field.value());
     }
     if let Some(length) = length {
-        push_field(&mut head, "Content-Length", length.to_string().as_bytes());
+        push_field(head, "Content-Length", digits.format(length).as_bytes());
     }
     head.extend_from_slice(b"\r\n");
-    head
 }
 
 /// Appends a field, without the password of the URL that it may have.
@@ -179,7 +181,8 @@ mod tests {
         {
             fields.push(name, value.as_bytes()).expect("a field");
         }
-        let head = response_head(200, &fields, Some(3), true);
+        let mut head = b"another".to_vec();
+        put_response_head(&mut head, 200, &fields, Some(3), true);
         let expected = "HTTP/1.1 200 OK\r\n\
             X-Archive-Orig-transfer-encoding: chunked\r\n\
             X-Archive-Orig-content-encoding: gzip\r\n\
@@ -194,7 +197,8 @@ mod tests {
         fields.push("authorization", b"Basic c2VjcmV0").expect("a field");
         fields.push("accept", b"*/*").expect("a field");
         fields.push("referer", b"http://u:secret@a/").expect("a field");
-        let head = request_head(&Method::GET, "/a", "example.com", &fields);
+        let mut head = b"another".to_vec();
+        put_request_head(&mut head, &Method::GET, "/a", "example.com", &fields);
         let expected = "GET /a HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\nreferer: http://u:***@a/\r\n\r\n";
         assert_eq!(String::from_utf8(head).expect("text"), expected);
     }
