@@ -110,7 +110,9 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         || plan.output.clone(),
         |whole| RecordOutput::File(whole.partial().to_owned()),
     );
-    let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder());
+    let has_content =
+        matches!(plan.format, LineFormat::Warc | LineFormat::Tar | LineFormat::Parquet);
+    let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder(), has_content);
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
     let source = jobs(&plan, input, &mut fetch, folder.as_ref(), stop);

@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use self::parts::{Counts, ManifestLine, Resumable, Shard, with_path};
+use self::parts::{Counts, ManifestLine, Resumable, Shard, buffered, with_path};
 use self::spool::Spool;
 use super::RecordFormat;
 use super::frames::{Frame, FrameWriter, Frames};
@@ -295,7 +295,7 @@ impl<F: ShardFormat> ShardWriter<F> {
     fn begin_with(&mut self, name: String, file: File) -> io::Result<Shard> {
         let mut shard = Shard {
             name,
-            file: BufWriter::new(file),
+            file: buffered(file),
             bytes: 0,
             counts: Counts::default(),
             index: Vec::new(),

@@ -23,6 +23,14 @@ pub(super) struct Shard {
     pub(super) spool: Option<Spool>,
 }
 
+/// Records are gathered to writes of this many bytes: those that are written at once are flushed then.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A file whose records are gathered.
+pub(super) fn buffered(file: File) -> BufWriter<File> {
+    BufWriter::with_capacity(BUFFER_BYTES, file)
+}
+
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     pub(super) records: u64,

@@ -4,12 +4,12 @@
 //! manifest. When the process ends between the two, the second is done by the run that goes on.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::parts::{FinishedShard, ManifestLine, Resumable, Shard, with_path};
+use super::parts::{FinishedShard, ManifestLine, Resumable, Shard, buffered, with_path};
 use super::spool::Spool;
 use super::{ShardFormat, ShardWriter, add};
 use crate::journal::{Checkpoint, ResumableWriter, cut, no_state};
@@ -157,7 +157,7 @@ impl<F: ShardFormat> ShardWriter<F> {
         let at = |path: PathBuf, length| {
             let opened = OpenOptions::new().write(true).open(&path);
             let opened = opened.and_then(|mut file: File| cut(&mut file, length).map(|()| file));
-            opened.map(BufWriter::new).map_err(|error| with_path(&error, &path))
+            opened.map(buffered).map_err(|error| with_path(&error, &path))
         };
         let file = at(self.path(&format!("{name}.partial")), bytes)?;
         let index_file = match self.format.index_extension() {
