@@ -38,7 +38,9 @@ impl<'a> Head<'a> {
     /// The parameters of the path, in the order of the pattern, as they were sent: percent-encoded.
     pub fn parameters(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         let Match { shape, spans, .. } = self.matched;
-        let path = self.request.path();
+        // A target that begins with the path will do, in which the end of the path need not be looked for.
+        let target = self.request.target();
+        let path = if target.starts_with('/') { target } else { self.request.path() };
         shape
             .names
             .iter()
@@ -52,7 +54,15 @@ impl<'a> Head<'a> {
     /// 400 if it is no UTF-8.
     pub fn parameter(&self, name: &str) -> Result<Option<Cow<'a, str>>, Rejection> {
         let found = self.parameters().find(|(known, _)| *known == name);
-        found.map(|(name, value)| decode(name, value)).transpose()
+        found.map(|(name, value)| self.decoded(name, value)).transpose()
+    }
+
+    /// A parameter of the path, decoded.
+    pub(crate) fn decoded(&self, name: &str, value: &'a str) -> Result<Cow<'a, str>, Rejection> {
+        match self.matched.spans.is_encoded() {
+            true => decode(name, value),
+            false => Ok(value.into()),
+        }
     }
 
     /// The value of the type `T` in the state, if there is one.
@@ -61,11 +71,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// A parameter of the path, decoded.
-pub(crate) fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Rejection> {
-    if !value.as_bytes().contains(&b'%') {
-        return Ok(value.into());
-    }
+fn decode<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>, Rejection> {
     percent_decode_str(value).decode_utf8().map_err(|_| {
         let detail = format!("{} is not UTF-8, percent-encoded", Problem::shown(value));
         Rejection::new(StatusCode::BAD_REQUEST, Problem::new(Place::Path, name, detail))

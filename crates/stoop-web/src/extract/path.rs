@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use stoop::StatusCode;
 
-use crate::extract::argument::{FromHead, Head, decode};
+use crate::extract::argument::{FromHead, Head};
 use crate::extract::problem::Place;
 use crate::extract::rejection::Rejection;
 use crate::extract::values::{Pair, from_pairs};
@@ -34,10 +34,17 @@ pub struct Path<T>(pub T);
 
 impl<T: DeserializeOwned> FromHead for Path<T> {
     fn from_head(head: &Head<'_>) -> Result<Self, Rejection> {
-        let decoded =
-            head.parameters().map(|(name, value)| Ok((name.into(), decode(name, value)?)));
-        let pairs: Vec<Pair<'_>> = decoded.collect::<Result<_, _>>()?;
-        let value = from_pairs(Place::Path, &pairs);
+        let mut pairs =
+            head.parameters().map(|(name, value)| Ok((name.into(), head.decoded(name, value)?)));
+        let value = match (pairs.next(), pairs.next()) {
+            // As most patterns have, whose list need not be allocated.
+            (Some(one), None) => from_pairs(Place::Path, &[one?]),
+            (first, second) => {
+                let all = first.into_iter().chain(second).chain(pairs);
+                let all: Vec<Pair<'_>> = all.collect::<Result<_, Rejection>>()?;
+                from_pairs(Place::Path, &all)
+            }
+        };
         value.map(Self).map_err(|problems| Rejection::of(StatusCode::BAD_REQUEST, problems))
     }
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use memchr::memchr2;
 use stoop::{Answer, Body, Handler, IntoHandler, Method, Request, Response, StatusCode};
 
 use crate::route::endpoint::{Endpoint, Matched};
 use crate::route::entry::Entry;
 use crate::route::middleware::Next;
 use crate::route::mode::{Mode, Shared};
+use crate::route::slot::Slot;
 use crate::route::spans::Spans;
 use crate::route::states::{Value, WorkerState};
 use crate::router::hosts::HostPattern;
@@ -84,11 +86,19 @@ impl<M: Mode> Handler for AppHandler<M> {
         if slot.chain.is_empty() {
             return slot.endpoint.call(request, &Matched(slot.matched(&NO_SPANS, &*self.state)));
         }
-        Next::new(slot, &self.state, &NO_SPANS).answer(request)
+        self.call_layered(slot, request)
     }
 }
 
 impl<M: Mode> AppHandler<M> {
+    /// Answers by an endpoint with middleware around it, for a path without parameters. Apart, as the two below, so that
+    /// requests that need neither save no registers for it.
+    #[inline(never)]
+    fn call_layered(&self, slot: &Arc<Slot<M>>, request: Request) -> Answer<M::Future, Body> {
+        Next::new(slot, &self.state, &NO_SPANS).answer(request)
+    }
+
+    #[inline(never)]
     fn tree_of(&self, authority: &str) -> &Tree<M> {
         let found = self.table.hosts.iter().find(|(host, _)| host.matches(authority));
         found.map_or(&self.table.tree, |(_, tree)| tree)
@@ -97,47 +107,47 @@ impl<M: Mode> AppHandler<M> {
     /// Answers what no pattern without parameters is, as it came. Apart, so that those others do not pay for it.
     #[inline(never)]
     fn call_patterned(&self, tree: &Tree<M>, request: Request) -> Answer<M::Future, Body> {
-        match self.find(tree, &request) {
-            Found::Entry(entry, spans) => entry.call(request, &spans, &self.state),
+        let mut spans = Spans::NONE;
+        match self.find(tree, &request, &mut spans) {
+            Found::Entry(entry) => entry.call(request, &spans, &self.state),
             Found::Elsewhere => Answer::Now(elsewhere(&request)),
         }
     }
 
     /// The entry of a path that is none of the fixed ones as it came.
-    fn find<'a>(&'a self, tree: &'a Tree<M>, request: &Request) -> Found<'a, M> {
+    fn find<'a>(&'a self, tree: &'a Tree<M>, request: &Request, spans: &mut Spans) -> Found<'a, M> {
+        let target = request.target();
+        // Most targets are a path in its form, of which no fixed one was found: a single look tells that.
+        if target.starts_with('/') && memchr2(b'?', b'%', target.as_bytes()).is_none() {
+            return tree.find(target, spans);
+        }
         let path = request.path();
         match path {
-            "" if request.method() == Method::CONNECT => {
-                return Found::Entry(&self.table.tunnel, Spans::NONE);
-            }
-            "*" => return Found::Entry(&self.table.server, Spans::NONE),
+            "" if request.method() == Method::CONNECT => return Found::Entry(&self.table.tunnel),
+            "*" => return Found::Entry(&self.table.server),
             _ => {}
         }
         if may_differ(path) {
-            return find_encoded(tree, path);
+            return find_encoded(tree, path, spans);
         }
-        // A target that is its path has been looked for.
-        if path.len() < request.target().len()
-            && let Some(entry) = tree.fixed.get(path)
-        {
-            return Found::Entry(entry, Spans::NONE);
+        match tree.fixed.get(path) {
+            Some(entry) => Found::Entry(entry),
+            None => tree.find(path, spans),
         }
-        tree.find(path)
     }
 }
 
 /// The entry of a path that has percent-encoding: its route is that of the path's normal form, and its parameters are
 /// parts of the path as it came.
 #[inline(never)]
-fn find_encoded<'a, M: Mode>(tree: &'a Tree<M>, path: &str) -> Found<'a, M> {
+fn find_encoded<'a, M: Mode>(tree: &'a Tree<M>, path: &str, spans: &mut Spans) -> Found<'a, M> {
     let normal = NormalPath::new(path);
     if let Some(entry) = tree.fixed.get(normal.as_str()) {
-        return Found::Entry(entry, Spans::NONE);
+        return Found::Entry(entry);
     }
-    match tree.find(normal.as_str()) {
-        Found::Entry(entry, spans) => Found::Entry(entry, spans.map(|at| normal.origin(at))),
-        Found::Elsewhere => Found::Elsewhere,
-    }
+    let found = tree.find(normal.as_str(), spans);
+    spans.encode(|at| normal.origin(at));
+    found
 }
 
 /// 308 to the path with a slash more or less at its end, otherwise as it came, with the query (RFC 9110 §15.4.9).

@@ -22,40 +22,41 @@ pub(crate) struct Tree<M: Mode> {
 
 /// What a path led to.
 pub(crate) enum Found<'a, M: Mode> {
-    Entry(&'a Entry<M>, Spans),
+    Entry(&'a Entry<M>),
     /// No pattern, but one for the path with a slash more or less at its end.
     Elsewhere,
 }
 
 impl<M: Mode> Tree<M> {
-    /// The entry of a path with parameters, or of what is left if there is none. The path is in its
-    /// [normal form](crate::router::normal).
-    pub(crate) fn find(&self, path: &str) -> Found<'_, M> {
-        if let Some((entry, spans)) = self.patterned(path) {
-            return Found::Entry(entry, spans);
+    /// The entry of a path with parameters, whose places are put into `spans`, or of what is left if there is none. The path is
+    /// in its [normal form](crate::router::normal).
+    pub(crate) fn find(&self, path: &str, spans: &mut Spans) -> Found<'_, M> {
+        if let Some(entry) = self.patterned(path, spans) {
+            return Found::Entry(entry);
         }
         if self.slash != TrailingSlash::Exact
             && let Some(other) = other_form(path)
         {
-            let fixed = self.fixed.get(&other).map(|entry| (&**entry, Spans::NONE));
+            let fixed = self.fixed.get(&other).map(|entry| &**entry);
             // A slash behind the last parameter changes none of them, and one less only the rest of a path.
-            if let Some((entry, spans)) = fixed.or_else(|| self.patterned(&other)) {
+            if let Some(entry) = fixed.or_else(|| self.patterned(&other, spans)) {
                 return match self.slash {
                     TrailingSlash::Redirect => Found::Elsewhere,
-                    TrailingSlash::Ignore | TrailingSlash::Exact => Found::Entry(entry, spans),
+                    TrailingSlash::Ignore | TrailingSlash::Exact => Found::Entry(entry),
                 };
             }
         }
         let fallback = self.fallbacks.iter().find(|(prefix, _)| is_below(prefix, path));
         let fallback = fallback.or(self.fallbacks.last());
         match fallback {
-            Some((_, entry)) => Found::Entry(entry, Spans::NONE),
+            Some((_, entry)) => Found::Entry(entry),
             None => unreachable!("a tree has a fallback without a prefix"),
         }
     }
 
-    fn patterned(&self, path: &str) -> Option<(&Entry<M>, Spans)> {
+    fn patterned(&self, path: &str, spans: &mut Spans) -> Option<&Entry<M>> {
         let found = self.patterns.at(path).ok()?;
-        Some((found.value, Spans::of(path, found.params.iter().map(|(_, value)| value))))
+        spans.set(path, found.params.iter().map(|(_, value)| value));
+        Some(found.value)
     }
 }

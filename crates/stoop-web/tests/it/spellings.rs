@@ -1,6 +1,9 @@
 //! Paths that are written in other ways: which route they find, and that none passes by a layer.
 
-use stoop::{Client, LocalServer, Request, StatusCode, Versions};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use stoop::{Client, LocalServer, Request, Server, StatusCode, Versions};
 use stoop_web::{FromHead, Head, Next, Path, Pattern, Rejection, Router, TrailingSlash, get, post};
 
 use crate::kit::{ask, client, field};
@@ -72,6 +75,38 @@ async fn parameters_are_decoded_once_and_handlers_see_the_path_as_it_came() {
     ] {
         let expected = format!("{one} {two} | {path} {sent}");
         assert_eq!(ask(&client, "GET", path).await, (200, expected), "{path}");
+    }
+}
+
+/// RFC 9112 §3.2: whatever is before and behind the path in the target, and whether that is encoded.
+#[test]
+fn a_parameter_is_the_same_in_each_form_of_a_target() {
+    let show = |Path(name): Path<String>| name;
+    let router = Router::new().route("/of/{name}", get(show)).route("/{*all}", get(show));
+    let server = Server::listen("127.0.0.1:0").unwrap().workers(1).run(router.build().unwrap());
+    let server = server.unwrap();
+    for (path, name) in [
+        ("/of/me", "me"),
+        ("/of/%6d%65", "me"),
+        ("/of/a%2Fb", "a/b"),
+        ("/of/%2525", "%25"),
+        ("/of/a/b", "of/a/b"),
+        ("/o%66/100%", "100%"),
+    ] {
+        for before in ["", "http://a.test", "http://a.test:80"] {
+            for query in ["", "?", "?x=1", "?x=%31&/of/you", "?/%"] {
+                let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+                let target = format!("{before}{path}{query}");
+                let request =
+                    format!("GET {target} HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
+                stream.write_all(request.as_bytes()).unwrap();
+                let mut response = String::new();
+                stream.read_to_string(&mut response).unwrap();
+                let (head, content) = response.split_once("\r\n\r\n").unwrap();
+                assert!(head.starts_with("HTTP/1.1 200 "), "{target}: {head}");
+                assert_eq!(content, name, "{target}");
+            }
+        }
     }
 }
 
