@@ -10,7 +10,7 @@ use super::entry::LogEntry;
 use super::format::LogFormat;
 use super::writer::{LogHandle, LogOwner, LogShared, QUEUE_BYTES_MAX, Writer};
 use crate::exchange::{End, Watch, watch};
-use crate::route::middleware::{Middleware, Next};
+use crate::route::middleware::{Middleware, Next, Rest};
 use crate::route::mode::Mode;
 
 /// Writes a line for each exchange, once its response was sent or given up.
@@ -162,9 +162,13 @@ impl Watch for Pending {
 
 impl<M: Mode> Middleware<M> for AccessLog {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
+        self.handle_lent(request, next.rest())
+    }
+
+    fn handle_lent(&self, request: Request, rest: Rest<'_, M>) -> Answer<M::Future, Body> {
         let log = self.0.clone();
         let entry = Some(LogEntry::of(&request));
-        watch::<M>(Pending { entry, log }, || next.answer(request))
+        watch::<M>(Pending { entry, log }, || rest.answer(request))
     }
 
     fn sees_refusals(&self) -> bool {

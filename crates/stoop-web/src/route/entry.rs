@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stoop::{Answer, Body, Method, Request};
 
 use crate::route::endpoint::{Endpoint, Matched};
-use crate::route::middleware::Next;
+use crate::route::middleware::Rest;
 use crate::route::mode::Mode;
 use crate::route::slot::Slot;
 use crate::route::spans::Spans;
@@ -32,7 +32,7 @@ impl<M: Mode> Entry<M> {
         if slot.chain.is_empty() {
             return slot.endpoint.call(request, &Matched(slot.matched(spans, &**state)));
         }
-        Next::new(slot, state, spans).answer(request)
+        Rest::new(slot, state, spans).answer(request)
     }
 
     /// What answers that method.

@@ -39,11 +39,70 @@ pub trait Middleware<M: Mode> {
     /// Answers the request, by [`Next::answer`] or by itself.
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body>;
 
+    /// The same with what is only lent for the call: for middleware that keeps nothing of the rest of the chain.
+    #[doc(hidden)]
+    fn handle_lent(&self, request: Request, rest: Rest<'_, M>) -> Answer<M::Future, Body> {
+        self.handle(request, rest.to_next())
+    }
+
     /// Whether it is run around an answer too that middleware of this crate gives in place of the rest of the chain: what
     /// tells of each exchange is, and what changes nothing but fields of responses may be.
     #[doc(hidden)]
     fn sees_refusals(&self) -> bool {
         false
+    }
+}
+
+/// The rest of the chain, lent for a call. [`Next`] owns it, which takes four atomic operations and a copy of all places of
+/// parameters.
+#[doc(hidden)]
+pub struct Rest<'a, M: Mode> {
+    slot: &'a Arc<Slot<M>>,
+    state: &'a Arc<WorkerState<M>>,
+    spans: &'a Spans,
+    index: usize,
+    refusal: Option<fn() -> Response>,
+}
+
+impl<'a, M: Mode> Rest<'a, M> {
+    /// The whole chain.
+    #[inline]
+    pub(crate) fn new(
+        slot: &'a Arc<Slot<M>>,
+        state: &'a Arc<WorkerState<M>>,
+        spans: &'a Spans,
+    ) -> Self {
+        Self { slot, state, spans, index: 0, refusal: None }
+    }
+
+    /// As [`Next::answer`].
+    pub(crate) fn answer(mut self, request: Request) -> Answer<M::Future, Body> {
+        while let Some(middleware) = self.slot.chain.get(self.index) {
+            self.index += 1;
+            if self.refusal.is_none() || middleware.sees_refusals() {
+                return middleware.handle_lent(request, self);
+            }
+        }
+        if let Some(refusal) = self.refusal {
+            return Answer::Now(refusal());
+        }
+        let matched = Matched(self.slot.matched(self.spans, &**self.state));
+        self.slot.endpoint.call(request, &matched)
+    }
+
+    /// As [`Next::pattern`].
+    pub(crate) fn pattern(&self) -> &'a str {
+        &self.slot.shape.pattern
+    }
+
+    fn to_next(&self) -> Next<M> {
+        Next {
+            slot: self.slot.clone(),
+            state: self.state.clone(),
+            spans: *self.spans,
+            index: self.index,
+            refusal: self.refusal,
+        }
     }
 }
 
@@ -58,9 +117,10 @@ pub struct Next<M: Mode = Shared> {
 }
 
 impl<M: Mode> Next<M> {
-    pub(crate) fn new(slot: &Arc<Slot<M>>, state: &Arc<WorkerState<M>>, spans: &Spans) -> Self {
-        let (slot, state) = (slot.clone(), state.clone());
-        Self { slot, state, spans: *spans, index: 0, refusal: None }
+    /// The same, lent.
+    pub(crate) fn rest(&self) -> Rest<'_, M> {
+        let Self { slot, state, spans, index, refusal } = self;
+        Rest { slot, state, spans, index: *index, refusal: *refusal }
     }
 
     /// The response of the rest of the chain. The request's path must be the one that came: the parameters of the
@@ -73,19 +133,8 @@ impl<M: Mode> Next<M> {
     }
 
     /// The answer of the rest of the chain, which is there at once if nothing in it waits.
-    pub fn answer(mut self, request: Request) -> Answer<M::Future, Body> {
-        while let Some(middleware) = self.slot.chain.get(self.index) {
-            self.index += 1;
-            if self.refusal.is_none() || middleware.sees_refusals() {
-                let middleware = middleware.clone();
-                return middleware.handle(request, self);
-            }
-        }
-        if let Some(refusal) = self.refusal {
-            return Answer::Now(refusal());
-        }
-        let matched = Matched(self.slot.matched(&self.spans, &*self.state));
-        self.slot.endpoint.call(request, &matched)
+    pub fn answer(self, request: Request) -> Answer<M::Future, Body> {
+        self.rest().answer(request)
     }
 
     /// Answers by `refusal` in place of the rest of the chain, of which only what sees refusals is run: logs and counters.

@@ -7,7 +7,7 @@ use stoop::{Answer, Body, Handler, IntoHandler, Method, Request, Response, Statu
 
 use crate::route::endpoint::{Endpoint, Matched};
 use crate::route::entry::Entry;
-use crate::route::middleware::Next;
+use crate::route::middleware::Rest;
 use crate::route::mode::{Mode, Shared};
 use crate::route::slot::Slot;
 use crate::route::spans::Spans;
@@ -95,7 +95,7 @@ impl<M: Mode> AppHandler<M> {
     /// requests that need neither save no registers for it.
     #[inline(never)]
     fn call_layered(&self, slot: &Arc<Slot<M>>, request: Request) -> Answer<M::Future, Body> {
-        Next::new(slot, &self.state, &NO_SPANS).answer(request)
+        Rest::new(slot, &self.state, &NO_SPANS).answer(request)
     }
 
     #[inline(never)]

@@ -14,7 +14,7 @@ use super::{json, prometheus};
 use crate::accept::preferred;
 use crate::exchange::{End, Watch, now, watch};
 use crate::respond::text::with_type;
-use crate::route::middleware::{Middleware, Next};
+use crate::route::middleware::{Middleware, Next, Rest};
 use crate::route::mode::Mode;
 use crate::shards::shard_index;
 
@@ -253,8 +253,12 @@ impl Watch for Counted {
 
 impl<M: Mode> Middleware<M> for Sight {
     fn handle(&self, request: Request, next: Next<M>) -> Answer<M::Future, Body> {
-        let counted = Counted::of(&self.0, &request, next.pattern());
-        watch::<M>(counted, || next.answer(request))
+        self.handle_lent(request, next.rest())
+    }
+
+    fn handle_lent(&self, request: Request, rest: Rest<'_, M>) -> Answer<M::Future, Body> {
+        let counted = Counted::of(&self.0, &request, rest.pattern());
+        watch::<M>(counted, || rest.answer(request))
     }
 
     fn sees_refusals(&self) -> bool {
