@@ -265,6 +265,12 @@ impl Fields {
         self.lines.shrink_to(LINES_KEPT_MAX);
     }
 
+    /// Makes the lines those of another section, in the memory that is here.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.bytes.clone_from(&other.bytes);
+        self.lines.clone_from(&other.lines);
+    }
+
     /// Appends a line that is already checked.
     #[inline]
     pub(crate) fn append(&mut self, name: &[u8], value: &[u8]) {

@@ -4,6 +4,7 @@ use crate::Sink;
 use crate::fields::Fields;
 use crate::h2::fault::Fault;
 use crate::h2::frame::{HEADER_BYTES, Header, flag, kind};
+use crate::h2::last_block::LastBlock;
 use crate::h2::section::{Section, SectionKind, SectionOptions};
 use crate::h2::settings::Settings;
 use crate::hpack::{Decoder, Encoder};
@@ -23,7 +24,8 @@ const CAPACITY_KEPT_MAX: usize = 4 * 1024;
 /// The compression of both directions, and the sections that are being received.
 #[derive(Debug)]
 pub(super) struct HeaderCoding {
-    pub(super) decoder: Decoder,
+    decoder: Decoder,
+    pub(super) last_block: LastBlock,
     pub(super) encoder: Encoder,
     /// The section that was decoded last.
     pub(super) section: Section,
@@ -57,6 +59,7 @@ impl HeaderCoding {
     pub(super) fn new(limits: &Http2Limits) -> Self {
         Self {
             decoder: Decoder::new(Settings::INITIAL.header_table_bytes),
+            last_block: LastBlock::default(),
             encoder: Encoder::new(limits.encoder_table_bytes_max),
             section: Section::default(),
             partial: None,
@@ -74,7 +77,23 @@ impl HeaderCoding {
         options: SectionOptions,
         limits: &Limits,
     ) -> Result<(), Fault> {
-        self.section.read(&mut self.decoder, block, kind, options, limits)
+        let is_request = kind == SectionKind::Request;
+        if is_request && let Some(section) = self.last_block.section_of(block) {
+            self.section.copy_from(section);
+            return Ok(());
+        }
+        if self.section.read(&mut self.decoder, block, kind, options, limits)? {
+            self.last_block.forget();
+        } else if is_request && !self.section.has_fault() {
+            self.last_block.note(block, &self.section);
+        }
+        Ok(())
+    }
+
+    /// Sets the size of the decoder's table that the peer has acknowledged.
+    pub(super) fn set_table_bytes_max(&mut self, bytes: u32) {
+        self.decoder.set_table_bytes_max(bytes);
+        self.last_block.forget();
     }
 
     /// Keeps the first part of a block.
@@ -157,12 +176,14 @@ impl HeaderCoding {
         let partial = self.partial.as_ref();
         let partial =
             partial.map_or(0, |partial| size_of::<PartialBlock>() + partial.bytes.capacity());
-        tables + trailers + partial + self.section.heap_bytes() + self.block.capacity()
+        let sections = self.section.heap_bytes() + self.last_block.heap_bytes();
+        tables + trailers + partial + sections + self.block.capacity()
     }
 
     /// Frees the memory that only messages need. The tables stay: the peer's are equal to them.
     pub(super) fn shrink(&mut self) {
         self.section = Section::default();
+        self.last_block = LastBlock::default();
         self.block = Vec::new();
     }
 }

@@ -51,6 +51,7 @@ mod flow;
 mod frame;
 mod header_coding;
 mod kind;
+mod last_block;
 mod map;
 mod ping;
 mod priority;

@@ -94,7 +94,7 @@ pub(super) struct SectionOptions {
 }
 
 impl Section {
-    /// Reads a whole header block.
+    /// Reads a whole header block. Returns whether that has changed the decoder's table.
     ///
     /// # Errors
     /// A fault that ends the connection. [`Section::finish`] returns one that ends the stream.
@@ -105,7 +105,7 @@ impl Section {
         section: SectionKind,
         options: SectionOptions,
         limits: &Limits,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         self.clear();
         let bytes_max = match section {
             SectionKind::Trailers => limits.trailers_bytes_max,
@@ -135,7 +135,25 @@ impl Section {
                 block.mark(mark);
             }
         }
-        Ok(())
+        Ok(block.has_changed_table())
+    }
+
+    /// Makes this what another section was when its block had been read.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.fields.copy_from(&other.fields);
+        self.method = other.method.clone();
+        self.target.clone_from(&other.target);
+        self.form = other.form;
+        self.protocol.clone_from(&other.protocol);
+        (self.status, self.content_length) = (other.status, other.content_length);
+        self.has_priority = other.has_priority;
+        self.cookie.clone_from(&other.cookie);
+        (self.bytes, self.seen, self.fault) = (other.bytes, other.seen, other.fault);
+    }
+
+    /// Whether a line that was read is wrong.
+    pub(super) fn has_fault(&self) -> bool {
+        self.fault.is_some()
     }
 
     /// The size of the section: names, values and 32 bytes for each line (RFC 9113 §6.5.2).

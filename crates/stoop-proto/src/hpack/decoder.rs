@@ -71,7 +71,14 @@ impl Decoder {
     /// get into the dynamic table, and the next block is decoded wrongly.
     #[inline]
     pub fn block<'a>(&'a mut self, input: &'a [u8]) -> Block<'a> {
-        Block { decoder: self, input, last: NO_ENTRY, size_updates: 0, is_begun: false }
+        Block {
+            decoder: self,
+            input,
+            last: NO_ENTRY,
+            size_updates: 0,
+            inserts: false,
+            is_begun: false,
+        }
     }
 
     /// The size of the dynamic table (RFC 7541 §4.1).
@@ -108,6 +115,7 @@ pub struct Block<'a> {
     /// The entry from which the last line came, or into which it went.
     last: usize,
     size_updates: u8,
+    inserts: bool,
     is_begun: bool,
 }
 
@@ -165,6 +173,12 @@ impl<'a> Block<'a> {
     #[inline]
     pub fn mark(&mut self, mark: u8) {
         self.decoder.table.mark(self.last, mark);
+    }
+
+    /// Whether what was read of the block has changed the dynamic table or its size. The same bytes say the same again,
+    /// ahead of any other block, if nothing of them has.
+    pub(crate) fn has_changed_table(&self) -> bool {
+        self.inserts || self.size_updates > 0
     }
 
     /// Ends the block. The scratch buffer of a large block is shrunk.
@@ -232,6 +246,7 @@ impl<'a> Block<'a> {
     /// Reads a literal field line, with incremental indexing, without, or never indexed (RFC 7541 §6.2).
     fn literal(&mut self, first: u8, mut rest: &'a [u8]) -> Result<Line<'_>, DecodeError> {
         let inserts = first & 0x40 != 0;
+        self.inserts |= inserts;
         let index = integer::read(first, if inserts { 6 } else { 4 }, &mut rest)? as usize;
         let Decoder { table, scratch, .. } = &mut *self.decoder;
         let mut used = 0;

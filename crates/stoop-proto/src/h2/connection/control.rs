@@ -20,7 +20,7 @@ impl Connection {
     pub(super) fn settings(&mut self, now: Instant, header: Header, payload: &[u8]) -> FrameResult {
         if header.has(flag::ACK) {
             match self.settings.acknowledge() {
-                Some(table_bytes) => self.headers.decoder.set_table_bytes_max(table_bytes),
+                Some(table_bytes) => self.headers.set_table_bytes_max(table_bytes),
                 None => self.count_overhead(now)?,
             }
             return Ok(None);
