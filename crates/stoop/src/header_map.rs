@@ -1,6 +1,8 @@
 //! Converts [`Fields`] to the map of the `http` crate and back.
 
+mod digest;
 mod repeated;
+mod targets;
 
 use std::cell::RefCell;
 
@@ -60,8 +62,8 @@ pub(crate) fn into_map(fields: &Fields) -> HeaderMap {
     map
 }
 
-/// Converts the target of a request and its fields. The URI shares one allocation with the values, but for those that
-/// clients repeat, which are shared with other requests.
+/// Converts the target of a request and its fields. The URI shares one allocation with the values, but for what clients
+/// repeat, which is shared with other requests.
 pub(crate) fn into_uri_and_map(
     target: &str,
     fields: &Fields,
@@ -76,11 +78,19 @@ pub(crate) fn into_uri_and_map(
         }
         let place = |at: usize| places.get(at).copied().unwrap_or(NOT_KEPT);
         let others = fields.iter().enumerate().filter(|(at, _)| place(*at) == NOT_KEPT);
-        let mut values = match kept == fields.len() {
-            true => Bytes::copy_from_slice(target.as_bytes()),
-            false => shared(target, others.map(|(_, field)| field)),
+        let (known, copied) = match repeated.targets.uri(target) {
+            Some(uri) => (Some(uri), ""),
+            None => (None, target),
         };
-        let uri = Uri::from_maybe_shared(values.split_to(target.len()))?;
+        let mut values = match (kept == fields.len(), copied) {
+            (true, "") => Bytes::new(),
+            (true, _) => Bytes::copy_from_slice(copied.as_bytes()),
+            (false, _) => shared(copied, others.map(|(_, field)| field)),
+        };
+        let uri = match known {
+            Some(uri) => uri,
+            None => Uri::from_maybe_shared(values.split_to(target.len()))?,
+        };
         let mut map = empty_map(fields.len());
         for (at, field) in fields.iter().enumerate() {
             match place(at) {

@@ -9,6 +9,9 @@ use http::header::{
 use http::{HeaderName, HeaderValue};
 use stoop_proto::Field;
 
+use super::digest::digest;
+use super::targets::RepeatedTargets;
+
 /// Values that a thread keeps: those of some ten clients that alternate. A power of two, and a bit of a `u64` for each.
 const PLACES: usize = 64;
 
@@ -36,6 +39,7 @@ const REPEATED: [HeaderName; 13] = [
 /// between takes the place: what is different each time takes none.
 pub(super) struct RepeatedValues {
     places: [Place; PLACES],
+    pub(super) targets: RepeatedTargets,
     /// A bit for each place whose value the message in hand has.
     used: u64,
 }
@@ -56,7 +60,8 @@ struct Kept {
 
 impl Default for RepeatedValues {
     fn default() -> Self {
-        Self { places: std::array::from_fn(|_| Place::default()), used: 0 }
+        let places = std::array::from_fn(|_| Place::default());
+        Self { places, targets: RepeatedTargets::default(), used: 0 }
     }
 }
 
@@ -80,7 +85,7 @@ impl RepeatedValues {
     /// request to the next, or are secrets.
     #[inline]
     pub(super) fn find(&mut self, field: Field<'_>) -> Option<u8> {
-        let digest = digest(field);
+        let digest = digest(field.name_bytes(), field.value());
         let at = digest >> 58;
         let place = &mut self.places[at as usize % PLACES];
         let is_kept = match &place.kept {
@@ -119,24 +124,6 @@ fn keep(place: &mut Place, field: Field<'_>) -> bool {
 /// The name of a field whose value is mostly the same in all requests of a client, and is no secret.
 fn repeated_name(name: &[u8]) -> Option<HeaderName> {
     REPEATED.into_iter().find(|known| name.eq_ignore_ascii_case(known.as_str().as_bytes()))
-}
-
-/// A number made of the lengths of name and value, and of what the value begins and ends with.
-#[inline]
-fn digest(field: Field<'_>) -> u64 {
-    let value = field.value();
-    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-    let (begin, end) = match (value.first_chunk(), value.last_chunk()) {
-        (Some(begin), Some(end)) => (word(begin), word(end)),
-        _ => (value.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)), 0),
-    };
-    let lengths = (field.name_bytes().len() as u64) << 32 | value.len() as u64;
-    // Both halves of a product, so that the upper bits depend on all of them.
-    let fold = |number: u64| {
-        let product = u128::from(number) * 0x9E37_79B9_7F4A_7C15;
-        product as u64 ^ (product >> 64) as u64
-    };
-    fold(fold(lengths ^ begin) ^ end)
 }
 
 #[cfg(test)]
@@ -202,10 +189,7 @@ mod tests {
     fn values_of_one_place_do_not_take_each_others() {
         let mut values = RepeatedValues::default();
         let value = |n: u32| format!("agent/{n}");
-        let place = |value: &str| {
-            let fields = fields(&[("user-agent", value)]);
-            digest(fields.iter().next().unwrap()) >> 58
-        };
+        let place = |value: &str| digest(b"user-agent", value.as_bytes()) >> 58;
         let other = (1..).map(value).find(|other| place(other) == place(&value(0))).unwrap();
         let (one, found) = (value(0), |value: &str| Some(format!("user-agent: {value}")));
         // Both in each message: the second waits while the first has the place.
