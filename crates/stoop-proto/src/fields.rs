@@ -203,7 +203,7 @@ impl Fields {
     /// crate takes it for one.
     pub fn push_header(&mut self, name: &HeaderName, value: &HeaderValue) -> Result<(), Misuse> {
         let (name, value) = (name.as_str().as_bytes(), grammar::trim(value.as_bytes()));
-        if has_quote(name) {
+        if grammar::has_quote(name) {
             return Err(Misuse::FieldName);
         }
         if self.bytes.len() + name.len() + value.len() > u32::MAX as usize {
@@ -300,15 +300,6 @@ impl Fields {
 #[inline]
 fn is_same_name(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && (one == other || one.eq_ignore_ascii_case(other))
-}
-
-/// Whether there is a quote in a name.
-#[inline]
-fn has_quote(name: &[u8]) -> bool {
-    let Some(last) = name.last_chunk::<8>() else { return name.contains(&b'"') };
-    let (words, _) = name.as_chunks::<8>();
-    let words = words.iter().chain([last]).map(|word| u64::from_le_bytes(*word));
-    words.fold(0, |found, word| found | grammar::equal(word, b'"')) != 0
 }
 
 /// Checks that a field line of that name and value is exactly one line.

@@ -87,6 +87,39 @@ pub(crate) const fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * byte as u64), 1)
 }
 
+/// Marks the letters in upper case. It is exact.
+#[inline]
+const fn upper(word: u64) -> u64 {
+    let ascii = word & !HIGHS;
+    // The highest bit of each byte tells whether it is `A` or above, and whether it is above `Z`.
+    let from_a = ascii + ONES * (0x80 - b'A') as u64;
+    let past_z = ascii + ONES * (0x80 - (b'Z' + 1)) as u64;
+    from_a & !past_z & !word & HIGHS
+}
+
+/// Whether a name has a byte that `mark` marks in words of eight; it marks no zero.
+#[inline]
+fn has_marked(name: &[u8], mark: impl Fn(u64) -> u64) -> bool {
+    let last = match name.last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => name.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let words = name.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    words.fold(mark(last), |marked, word| marked | mark(word)) != 0
+}
+
+/// Whether there is a quote in a name.
+#[inline]
+pub(crate) fn has_quote(name: &[u8]) -> bool {
+    has_marked(name, |word| equal(word, b'"'))
+}
+
+/// Whether there is a letter in upper case in a name.
+#[inline]
+pub(crate) fn has_upper(name: &[u8]) -> bool {
+    has_marked(name, upper)
+}
+
 /// Marks the bytes that are neither letters nor hyphens. It is exact: no carry leaves a byte.
 #[inline]
 const fn not_alpha(word: u64) -> u64 {
@@ -157,6 +190,10 @@ pub(crate) const fn is_whitespace(byte: u8) -> bool {
 /// Returns `bytes` without the OWS around them.
 #[inline]
 pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+    // Most have none.
+    if let [(b'!'..), .., (b'!'..)] = bytes {
+        return bytes;
+    }
     while let [first, rest @ ..] = bytes
         && is_whitespace(*first)
     {
@@ -332,6 +369,30 @@ mod tests {
                     let fits = byte == b'\t' || !byte.is_ascii_control();
                     assert_eq!(is_field_value(&value), fits, "{value:x?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn quotes_and_letters_in_upper_case_are_found_wherever_they_stand() {
+        for length in 0..20 {
+            for at in 0..length {
+                for byte in 1..=255u8 {
+                    let mut name = vec![b'a'; length];
+                    name[at] = byte;
+                    assert_eq!(has_upper(&name), byte.is_ascii_uppercase(), "{name:x?}");
+                    assert_eq!(has_quote(&name), byte == b'"', "{name:x?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_whitespace_around_a_value_is_trimmed() {
+        for bytes in [&b"a"[..], b"a \t b", b"!", b"\xff\x00\xff", b""] {
+            for (before, after) in [("", ""), (" \t", ""), ("", "\t "), (" ", " ")] {
+                let padded = [before.as_bytes(), bytes, after.as_bytes()].concat();
+                assert_eq!(trim(&padded), bytes);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::{Method, StatusCode};
 
 use crate::fields::{FORBIDDEN_IN_TRAILERS, Field, Fields};
-use crate::grammar::{TargetForm, is_name};
+use crate::grammar::{TargetForm, has_upper, is_name};
 use crate::hpack::{Encoder, Indexing};
 use crate::message::{RequestHead, ResponseParts};
 use crate::semantics::{AddedFields, PresentFields};
@@ -187,7 +187,7 @@ fn put_field(encoder: &mut Encoder, field: Field<'_>, out: &mut Vec<u8>) {
         true => Indexing::Never,
         false => indexing(field.name_bytes()),
     };
-    if field.name_bytes().iter().any(u8::is_ascii_uppercase) {
+    if has_upper(field.name_bytes()) {
         // §8.2.1
         encoder.line(&field.name_bytes().to_ascii_lowercase(), field.value(), indexing, out);
     } else {
