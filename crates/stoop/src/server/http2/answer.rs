@@ -182,16 +182,18 @@ impl<H: Handler> ServerDriver<H> {
             Ok(piece) => Some(Outflow::of(piece)),
             Err(source) => Some(Outflow::polled_from(source)),
         };
-        let keeps_nothing = content.is_none();
+        if outflow.is_none() {
+            if closes {
+                self.machine.drain(self.now, CloseReason::CallerCloses);
+            }
+            self.role.watches.add_written(std::mem::take(&mut hook), &self.wire);
+            if content.is_none() && !self.machine.is_open(key) {
+                return;
+            }
+        }
         // The client needs no 100 any more: the final response is out.
         let (continue_owed, waited, tunnel) =
             (false, WaitTimes::new(&self.role.core.limits.time), ServerTunnel::No);
-        if outflow.is_none() && closes {
-            self.machine.drain(self.now, CloseReason::CallerCloses);
-        }
-        if outflow.is_none() {
-            self.role.watches.add_written(std::mem::take(&mut hook), &self.wire);
-        }
         let keep = |response| ServerExchange {
             key,
             response,
@@ -204,7 +206,6 @@ impl<H: Handler> ServerDriver<H> {
             hook,
         };
         match outflow {
-            None if keeps_nothing && !self.machine.is_open(key) => {}
             None => {
                 self.keep(keep(StreamResponse::Sent));
                 self.attend_to_content(key);
