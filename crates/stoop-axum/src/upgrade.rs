@@ -49,8 +49,12 @@ pub(crate) fn note(request: &mut stoop::Request) {
 
 /// Gives the request its `OnUpgrade`, if it asks to switch protocols.
 pub(crate) fn offer(request: &mut http::Request<Body>) -> Option<Offer> {
-    request.extensions().get::<Draining>()?;
     let is_connect = *request.method() == Method::CONNECT;
+    // What no request of HTTP/2 but CONNECT has is not looked for in them.
+    if request.version() != Version::HTTP_11 && !is_connect {
+        return None;
+    }
+    request.extensions().get::<Draining>()?;
     #[cfg(feature = "http2")]
     if let Some(protocol) = request.extensions().get::<stoop::ConnectProtocol>() {
         let protocol = hyper::ext::Protocol::from(protocol.as_str());
