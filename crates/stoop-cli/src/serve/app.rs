@@ -74,8 +74,7 @@ pub(super) fn app(
     log: Option<AccessLog>,
 ) -> Result<App, CommandFailure> {
     redirect::check(settings)?;
-    let files = files(settings)?;
-    let mut router = Router::new().fallback(files.clone());
+    let mut router = Router::new().fallback(files(settings)?);
     if let Some(proxies) = settings.trusted_proxies() {
         // Around all that asks who the client is.
         router = router.layer(proxies);
@@ -92,7 +91,7 @@ pub(super) fn app(
         && settings.https_redirect.unwrap_or(auth.is_some())
     {
         // Around the users: no password is asked for in clear.
-        router = router.layer(ToHttps::new(port.clone(), files.clone()));
+        router = router.layer(ToHttps::new(port.clone(), opened(settings)?));
     }
     if let Some(who) = settings.status_for() {
         // Looking at the figures changes none of them, and pages of other origins do not read them.
@@ -124,15 +123,7 @@ fn cors(has_users: bool) -> Cors {
 /// # Errors
 /// [`CommandFailure::Io`] if it cannot be opened; [`CommandFailure::Usage`] for a Cache-Control that is none.
 pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
-    let directory = settings.directory();
-    let opened = Files::new(&directory);
-    let mut files = opened.map_err(|error| {
-        let what = format!("cannot serve {}", directory.display());
-        match directory.to_str().filter(|name| name.parse::<u16>().is_ok()) {
-            Some(port) => CommandFailure::Io(format!("{what}: {error}; a port is -l {port}")),
-            None => CommandFailure::io(&what, &error),
-        }
-    })?;
+    let mut files = opened(settings)?;
     files = files.precompressed([FileCoding::Brotli, FileCoding::Zstd, FileCoding::Gzip]);
     let cache_control = CacheControl::parse(&settings.cache_control)?;
     if !cache_control.is_empty() {
@@ -147,11 +138,27 @@ pub(super) fn files(settings: &Settings) -> Result<Files, CommandFailure> {
     if settings.hidden == Some(true) {
         files = files.hidden_files();
     }
-    files = files.symlinks(symlinks(settings));
     if settings.listing == Some(true) {
         files = files.listing(LISTED_MAX);
     }
     Ok(files)
+}
+
+/// The files alone, without a page or a listing where there is none. What a CA looks for is answered by these, without a
+/// password.
+///
+/// # Errors
+/// [`CommandFailure::Io`] if the directory cannot be opened.
+fn opened(settings: &Settings) -> Result<Files, CommandFailure> {
+    let directory = settings.directory();
+    let opened = Files::new(&directory).map_err(|error| {
+        let what = format!("cannot serve {}", directory.display());
+        match directory.to_str().filter(|name| name.parse::<u16>().is_ok()) {
+            Some(port) => CommandFailure::Io(format!("{what}: {error}; a port is -l {port}")),
+            None => CommandFailure::io(&what, &error),
+        }
+    })?;
+    Ok(opened.symlinks(symlinks(settings)))
 }
 
 /// The rule for symbolic links.

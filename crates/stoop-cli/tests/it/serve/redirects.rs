@@ -73,6 +73,21 @@ fn a_ca_finds_its_challenge_without_tls_and_without_a_password() {
     assert_eq!(status(&served, CHALLENGE), "401");
 }
 
+/// Pages in place of what is not there are behind the password as all else is, and so are names.
+#[test]
+fn where_a_ca_looks_there_is_nothing_but_challenges() {
+    let site = site();
+    site.write("index.html", "<p>open sesame");
+    let options = "--spa --not-found secret --listing";
+    let served = Served::start(&site, &format!("{PLACES} {options} --auth {}", user()));
+    assert_eq!(served.get(CHALLENGE, "").1, "token.key");
+    for path in ["/.well-known/acme-challenge/none", "/.well-known/acme-challenge/"] {
+        let (head, content) = served.get(path, "accept: text/html\r\n");
+        assert!(head.starts_with("HTTP/1.1 404"), "{path}: {head}");
+        assert!(!content.contains("sesame") && !content.contains("token"), "{path}: {content}");
+    }
+}
+
 #[test]
 fn sighup_reads_again_whether_it_redirects() {
     let (site, user) = (site(), user());
