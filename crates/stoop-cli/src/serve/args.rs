@@ -65,7 +65,7 @@ pub(super) struct Settings {
     pub(super) unix_mode: Option<u32>,
 
     /// Speak TLS with this certificate chain and its key, as PEM. Given several times, a client is shown the one for the
-    /// name that it asks for, or else the first
+    /// name that it asks for, or else the first. No key is to be in the directory that is served
     #[arg(long, value_names = ["CERT", "KEY"], num_args = 2, conflicts_with = "tls_self_signed")]
     #[serde(deserialize_with = "values::certificates")]
     pub(super) tls: Vec<PathBuf>,

@@ -7,12 +7,14 @@ use stoop::ServerTls;
 use stoop::tls::{ServerTlsBuilder, TlsConfigError};
 
 use super::args::Settings;
+use super::secrets;
 use crate::failure::CommandFailure;
 
 /// The certificate that the settings ask for, if they do.
 ///
 /// # Errors
-/// [`CommandFailure::Io`] if its files cannot be read, or do not fit together.
+/// [`CommandFailure::Io`] if its files cannot be read, or do not fit together; [`CommandFailure::Usage`] for a key that is served
+/// itself.
 pub(super) fn tls(settings: &Settings) -> Result<Option<ServerTls>, CommandFailure> {
     let Some(builder) = builder(settings)? else { return Ok(None) };
     builder.build().map(Some).map_err(failure)
@@ -38,6 +40,10 @@ pub(super) fn read_again(
 }
 
 fn builder(settings: &Settings) -> Result<Option<ServerTlsBuilder>, CommandFailure> {
+    for pair in settings.tls.chunks(2) {
+        let [_, key] = pair else { continue };
+        secrets::check("--tls", key, "all clients could read the key", settings)?;
+    }
     if let [chain, key, further @ ..] = &*settings.tls {
         let first = ServerTls::builder().certificate_files(chain, key);
         let with_further = |builder: ServerTlsBuilder, pair: &[PathBuf]| match pair {

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::args::{ServeArgs, Settings};
 use super::choices::{LogFormat, StatusFor};
-use super::{config_file, places};
+use super::{config_file, places, secrets};
 use crate::failure::CommandFailure;
 
 /// The settings that hold: of the command line, and of the file that it names.
 ///
 /// # Errors
-/// [`CommandFailure::Io`] if the file cannot be read; [`CommandFailure::Usage`] if it is wrong.
+/// [`CommandFailure::Io`] if the file cannot be read; [`CommandFailure::Usage`] if it is wrong, and if it has users
+/// and is served itself.
 pub(super) fn settings(args: &ServeArgs) -> Result<Settings, CommandFailure> {
     let mut typed = args.settings.clone();
     typed.begin_at(Path::new(""));
@@ -19,7 +20,12 @@ pub(super) fn settings(args: &ServeArgs) -> Result<Settings, CommandFailure> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CommandFailure::io(&format!("cannot read {}", path.display()), &error))?;
     let written = parse(&text, path)?;
-    Ok(typed.over(written))
+    let has_users = !written.auth.is_empty();
+    let settings = typed.over(written);
+    if has_users {
+        secrets::check("--config", path, "all clients could read its users", &settings)?;
+    }
+    Ok(settings)
 }
 
 fn parse(text: &str, path: &Path) -> Result<Settings, CommandFailure> {

@@ -4,7 +4,7 @@
 //! how their values are read, [`choices`] those that are one of several words, [`cache_control`] those of the option of that name, [`limits`] what follows for the server. [`mod@run`] is the life of the
 //! server, [`signals`] what it obeys, [`service`] what it serves, [`reload`] the thread that reads that again. [`app`] is the
 //! application that answers, [`swap`] how another takes its place, [`status`] and [`ready`] what it tells of itself, [`redirect`] how it sends
-//! clients to where TLS is spoken, [`users`] are the ones with passwords, of which [`new_user`] makes one. [`places`] is where it listens, [`listening`] with which
+//! clients to where TLS is spoken, [`users`] are the ones with passwords, of which [`new_user`] makes one, [`secrets`] what must not be served. [`places`] is where it listens, [`listening`] with which
 //! sockets, [`socket_files`] who may connect to those that were handed over, [`announce`] what it says of that, [`check`] what is found out beforehand, [`hand_over`] its end in favour of a new
 //! process, [`manager`] systemd. [`mod@log`] is the access log, [`losses`] what is told of lines that it loses.
 
@@ -34,6 +34,7 @@ mod ready;
 mod redirect;
 mod reload;
 mod run;
+mod secrets;
 mod service;
 mod signals;
 mod socket_files;

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use bcrypt::HashParts;
 use stoop_web::{BasicAuth, BlockingPool};
 
 use super::args::Settings;
+use super::secrets;
 use crate::failure::CommandFailure;
 
 /// The costliest hash that is taken: some eight seconds for each request with a wrong password.
@@ -68,28 +69,13 @@ pub(super) fn given(settings: &Settings) -> Result<Vec<GivenUser>, CommandFailur
             source: Source::Line(file.clone(), index + 1),
         },
     ));
-    let wrong =
-        |why: &str| Err(CommandFailure::Usage(format!("--auth-file {}: {why}", file.display())));
     // Without users no password would be asked for.
     if users.len() == before {
-        return wrong("there is no user in it");
+        let file = file.display();
+        return Err(CommandFailure::Usage(format!("--auth-file {file}: there is no user in it")));
     }
-    if is_served(file, settings) {
-        return wrong("it is in the directory that is served, where its users could read it");
-    }
+    secrets::check("--auth-file", file, "its users could read it", settings)?;
     Ok(users)
-}
-
-/// Whether a file can be asked for.
-fn is_served(file: &Path, settings: &Settings) -> bool {
-    let below = || {
-        let (file, directory) =
-            (file.canonicalize().ok()?, settings.directory().canonicalize().ok()?);
-        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
-        let mut names = file.strip_prefix(directory).ok()?.iter();
-        Some(settings.hidden == Some(true) || !names.any(is_hidden))
-    };
-    below().unwrap_or(false)
 }
 
 /// The users of now, and who of them was let in: that stays as long as they stay the same, so that all of them are not

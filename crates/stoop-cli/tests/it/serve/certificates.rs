@@ -32,14 +32,13 @@ impl Site {
         let key = KeyPair::generate().unwrap();
         let chain = params.signed_by(&key, &self.issuer).unwrap().pem();
         self.folder.write(&format!("{name}.pem"), &chain);
-        self.folder.write(&format!("{name}.key"), &key.serialize_pem());
+        // Beside what is served: a hidden name is not.
+        self.folder.write(&format!(".{name}.key"), &key.serialize_pem());
     }
 
     /// Serves with a certificate for each of these names.
     fn serve(&self, names: &[&str]) -> Served {
-        let file = |name: &str, end: &str| format!("'{name}.{end}'");
-        let pairs =
-            names.iter().map(|name| format!("[{}, {}]", file(name, "pem"), file(name, "key")));
+        let pairs = names.iter().map(|name| format!("['{name}.pem', '.{name}.key']"));
         let pairs = pairs.collect::<Vec<_>>().join(", ");
         let text = format!("directory = '.'\nlisten = '127.0.0.1:0'\ntls = [{pairs}]\n");
         self.folder.write("serve.toml", &text);
@@ -155,13 +154,13 @@ fn several_certificates_are_typed_one_after_the_other() {
     site.issue("one.test", "first");
     site.issue("two.test", "second");
     let path = site.folder.path().display();
-    let tls = |name: &str| format!("--tls {path}/{name}.pem {path}/{name}.key");
+    let tls = |name: &str| format!("--tls {path}/{name}.pem {path}/.{name}.key");
     let options = format!("{} {}", tls("one.test"), tls("two.test"));
     let served = Served::start(&site.folder, &options);
     for name in ["one.test", "two.test"] {
         assert_eq!(site.curl(&served, name), "content\n0 2");
     }
-    site.folder.write("two.test.key", "none");
+    site.folder.write(".two.test.key", "none");
     let checked = run(super::command(&site.folder, &format!("--check {options}")), "");
     assert_eq!(checked.code, Some(3), "{checked:?}");
     assert!(checked.stderr.contains("two.test.key"), "{}", checked.stderr);
@@ -200,7 +199,7 @@ fn one_connection_too_many_of_an_address_is_answered_429_over_tls_too() {
     let site = Site::new();
     site.issue("one.test", "first");
     let path = site.folder.path().display();
-    let tls = format!("--tls {path}/one.test.pem {path}/one.test.key");
+    let tls = format!("--tls {path}/one.test.pem {path}/.one.test.key");
     let options = format!("{tls} --connections-per-address 1 --access-log common");
     let served = Served::start(&site.folder, &options);
     let (mut kept, _) = Openssl::connect(&site, &served, Some("one.test"));

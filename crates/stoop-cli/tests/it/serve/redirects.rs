@@ -90,10 +90,10 @@ fn where_a_ca_looks_there_is_nothing_but_challenges() {
 
 #[test]
 fn sighup_reads_again_whether_it_redirects() {
-    let (site, user) = (site(), user());
+    let (site, user) = (Folder::new(&[("public/f", "content")]), user());
     let write = |more: &str| {
         let places = "listen = ['http://127.0.0.1:0', '127.0.0.1:0']\ntls-self-signed = true";
-        site.write("serve.toml", &format!("directory = '.'\n{places}\n{more}"));
+        site.write("serve.toml", &format!("directory = 'public'\n{places}\n{more}"));
     };
     let auth = format!("auth = '{user}'\n");
     write(&auth);

@@ -94,7 +94,7 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
     let made = run(stoop("serve --auth-new ada"), "x\n");
     let hash = String::from_utf8(made.stdout).unwrap();
     let hash = hash.trim().strip_prefix("ada:").unwrap().to_owned();
-    let folder = Folder::new(&[("cert.pem", "none"), ("key.pem", "none")]);
+    let folder = Folder::new(&[("cert.pem", "none"), ("key.pem", "none"), (".key.pem", "none")]);
     let at = folder.path().display();
     for (target, link) in [(".", "here"), ("nowhere/log", "lost"), ("made/", "to-folder")] {
         symlink(target, folder.path().join(link)).unwrap();
@@ -108,7 +108,11 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
             "cannot open /nowhere/at/all/log: /nowhere/at/all: ",
         ),
         (&format!("--tls {at}/none.pem {at}/none.key"), "none.pem"),
-        (&format!("--tls {at}/cert.pem {at}/key.pem"), "cannot speak TLS: "),
+        (&format!("--tls {at}/cert.pem {at}/.key.pem"), "cannot speak TLS: "),
+        (
+            &format!("--tls {at}/cert.pem {at}/key.pem"),
+            "/key.pem: it is in the directory that is served, where all clients could read the key",
+        ),
         ("--auth ada:$2b$10$short", "--auth ada: the hash is none of bcrypt"),
         (
             &format!("--auth ada:{}", hash.replacen("$10$", "$03$", 1)),
@@ -136,7 +140,7 @@ fn a_check_finds_all_that_a_start_would_fail_by() {
             assert!(matches!(ended, Some(2 | 3)), "{options}: {checked:?} {started:?}");
         }
     }
-    let together = [0, 2, 3, 4, 6, 9].map(|index| findings[index]);
+    let together = [0, 2, 3, 4, 7, 10].map(|index| findings[index]);
     let options: Vec<_> = together.iter().map(|(options, _)| *options).collect();
     let directory = folder.path().join("none");
     let mut check = stoop("serve --check");

@@ -121,10 +121,10 @@ fn with_quiet_nothing_is_said_but_failures() {
 fn sighup_leaves_the_redirect_to_tls_also_without_a_certificate_in_the_file() {
     let made = run(stoop("serve --auth-new ada"), "x\n");
     let made = String::from_utf8(made.stdout).unwrap();
-    let folder = Folder::new(&[("f", "content")]);
+    let folder = Folder::new(&[("public/f", "content")]);
     let write = |more: &str| {
         let places = "listen = ['http://127.0.0.1:0', '127.0.0.1:0']";
-        let text = format!("directory = '.'\n{places}\nauth = '{}'\n{more}", made.trim());
+        let text = format!("directory = 'public'\n{places}\nauth = '{}'\n{more}", made.trim());
         folder.write("serve.toml", &text);
     };
     write("tls-self-signed = true\n");
@@ -153,10 +153,10 @@ fn sighup_reads_the_certificates_that_the_file_names_now() {
     let renew = |name: &str| {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         folder.write(&format!("{name}.pem"), &made.cert.pem());
-        folder.write(&format!("{name}.key"), &made.signing_key.serialize_pem());
+        folder.write(&format!(".{name}.key"), &made.signing_key.serialize_pem());
     };
     let name = |name: &str| {
-        let certificate = format!("tls = ['{name}.pem', '{name}.key']");
+        let certificate = format!("tls = ['{name}.pem', '.{name}.key']");
         let text = format!("directory = '.'\nlisten = '127.0.0.1:0'\n{certificate}\n");
         folder.write("serve.toml", &text);
     };

@@ -81,12 +81,32 @@ fn what_is_wrong_with_a_file_of_users_is_told() {
 #[test]
 fn a_file_of_users_is_not_served() {
     let site = Folder::new(&[("f", "content"), ("users", &line("ada")), (".users", &line("ada"))]);
-    for (name, more, code) in [("users", "", 2), (".users", "--hidden", 2), (".users", "", 0)] {
+    site.write(".well-known/users", &line("ada"));
+    site.write(".well-known/.users", &line("ada"));
+    for (name, more, code) in [
+        ("users", "", 2),
+        (".users", "--hidden", 2),
+        (".users", "", 0),
+        (".well-known/users", "", 2),
+        (".well-known/.users", "", 0),
+    ] {
         let file = site.path().join(name);
         let options = format!("--check {more} --auth-file {}", file.display());
         let result = run(command(&site, &options), "");
         assert_eq!(result.code, Some(code), "{name} {more}: {result:?}");
         let why = "it is in the directory that is served";
+        assert_eq!(result.stderr.contains(why), code == 2, "{}", result.stderr);
+    }
+    // So it is with a file of options that has users.
+    let auth = format!("auth = '{}'", line("ada").trim());
+    for (folder, text, code) in [("public", &*auth, 0), (".", &*auth, 2), (".", "", 0)] {
+        site.write("public/f", "");
+        site.write("serve.toml", &format!("directory = '{folder}'\n{text}\n"));
+        let mut check = stoop("serve --check --config");
+        check.arg(site.path().join("serve.toml"));
+        let result = run(check, "");
+        assert_eq!(result.code, Some(code), "{folder} {text}: {result:?}");
+        let why = "serve.toml: it is in the directory that is served";
         assert_eq!(result.stderr.contains(why), code == 2, "{}", result.stderr);
     }
 }
