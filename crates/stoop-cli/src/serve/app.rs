@@ -8,6 +8,7 @@ use stoop_web::{AccessLog, App, Compress, Cors, FileCoding, Files, Router, Sight
 use super::args::Settings;
 use super::cache_control::CacheControl;
 use super::choices::LinkPolicy;
+use super::headers::Headers;
 use super::ready::Ready;
 use super::redirect::{self, SecurePort, ToHttps};
 use super::status::{self, Status};
@@ -66,8 +67,8 @@ impl Kept {
 /// Builds the application, which logs by `log`.
 ///
 /// # Errors
-/// [`CommandFailure::Io`] if the directory cannot be opened; [`CommandFailure::Usage`] for users that are none, and for
-/// `--https-redirect` without a certificate.
+/// [`CommandFailure::Io`] if the directory cannot be opened; [`CommandFailure::Usage`] for users and fields that are
+/// none, and for `--https-redirect` without a certificate.
 pub(super) fn app(
     settings: &Settings,
     kept: &Kept,
@@ -92,6 +93,10 @@ pub(super) fn app(
     {
         // Around the users: no password is asked for in clear.
         router = router.layer(ToHttps::new(port.clone(), opened(settings)?));
+    }
+    if let Some(headers) = Headers::parse(&settings.header)? {
+        // Not around the redirect: what is meant for https is not sent with it.
+        router = router.layer(headers);
     }
     if let Some(who) = settings.status_for() {
         // Looking at the figures changes none of them, and pages of other origins do not read them.

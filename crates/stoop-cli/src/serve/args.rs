@@ -105,6 +105,11 @@ pub(super) struct Settings {
     #[serde(deserialize_with = "values::one_or_several")]
     pub(super) cache_control: Vec<String>,
 
+    /// Send this field with each answer that has none of that name, as 'X-Frame-Options: DENY'; can be given several times
+    #[arg(long, value_name = "NAME: VALUE")]
+    #[serde(deserialize_with = "values::one_or_several")]
+    pub(super) header: Vec<String>,
+
     /// Let the pages of all origins read the answers (CORS), and send Authorization where --auth asks for it
     #[arg(long, value_name = SWITCH, num_args = 0..=1, default_missing_value = "true")]
     #[arg(require_equals = true, hide_possible_values = true)]

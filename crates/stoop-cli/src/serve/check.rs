@@ -10,6 +10,7 @@ use stoop::{Address, Endpoint};
 
 use super::app::{self, Kept};
 use super::args::Settings;
+use super::headers::Headers;
 use super::{announce, log, places, redirect, users};
 use crate::failure::CommandFailure;
 use crate::stderr;
@@ -60,6 +61,7 @@ fn findings(settings: &Settings) -> Vec<CommandFailure> {
     note(log::check(settings));
     note(certificate(settings));
     let mut is_well = note(redirect::check(settings));
+    is_well &= note(Headers::parse(&settings.header).map(drop));
     let has_directory = note(app::files(settings).map(drop));
     if has_directory && settings.spa == Some(true) {
         note(page("--spa", app::PAGE, settings));

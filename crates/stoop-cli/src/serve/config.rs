@@ -71,6 +71,7 @@ impl Settings {
             hidden: self.hidden.or(below.hidden),
             symlinks: self.symlinks.or(below.symlinks),
             cache_control: list(self.cache_control, below.cache_control),
+            header: list(self.header, below.header),
             cors: self.cors.or(below.cors),
             compress: self.compress.or(below.compress),
             auth: list(self.auth, below.auth),

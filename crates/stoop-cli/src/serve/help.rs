@@ -28,6 +28,10 @@ Caches: '--cache-control max-age=3600' is sent with each file, of 200, 206 and 3
 those whose name is like the pattern, in which * stands for any text. A pattern that begins with a slash is that of the whole \
 path, as '/assets/*: max-age=31536000, immutable'. The first that a file matches holds. Without it clients guess.
 
+Fields: '--header \"NAME: VALUE\"' is sent with each answer, of errors and listings too, that has no field of that name itself, as \
+'--header \"Strict-Transport-Security: max-age=31536000\"'. It is not sent with redirects to https, and with what the server answers \
+before it looks at the path.
+
 Passwords: '--auth-new USER' reads one and prints USER:HASH, which '--auth' takes. In a shell put \
 it between single quotes, as it has dollar signs in it. '--auth-file FILE' takes a file with such lines ('htpasswd -B FILE USER' adds \
 one; lines that begin with # are passed over), beside the users of --auth, and SIGHUP reads it again. A file without a user, and one \

@@ -1,7 +1,7 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
 //! [`args`] are the options as typed, [`help`] what is said of them, [`config`] those of a file, [`values`]
-//! how their values are read, [`choices`] those that are one of several words, [`cache_control`] those of the option of that name, [`limits`] what follows for the server. [`mod@run`] is the life of the
+//! how their values are read, [`choices`] those that are one of several words, [`cache_control`] and [`headers`] those of the options of these names, [`limits`] what follows for the server. [`mod@run`] is the life of the
 //! server, [`signals`] what it obeys, [`service`] what it serves, [`reload`] the thread that reads that again. [`app`] is the
 //! application that answers, [`swap`] how another takes its place, [`status`] and [`ready`] what it tells of itself, [`redirect`] how it sends
 //! clients to where TLS is spoken, [`users`] are the ones with passwords, of which [`new_user`] makes one, [`secrets`] what must not be served. [`places`] is where it listens, [`listening`] with which
@@ -20,6 +20,7 @@ mod choices;
 mod config;
 mod config_file;
 mod hand_over;
+mod headers;
 mod help;
 mod limits;
 mod listening;

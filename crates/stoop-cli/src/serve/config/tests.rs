@@ -17,6 +17,7 @@ fn a_file_has_the_names_of_the_options() {
          trust-forwarded = ['192.0.2.0/24,unix', '2001:db8::/32']\nlag-max = 3\n\
          handler-timeout = '5s'\nready = true\ndrain-notice = 2.5\nhttps-redirect = true\n\
          hidden = true\nsymlinks = 'refuse'\ncache-control = ['*.js: no-cache', 'max-age=60']\n\
+         header = 'x-frame-options: DENY'\n\
          auth-file = 'users'\nnot-found = '404.html'\n",
     );
     assert_eq!(settings.unix_mode, Some(0o660));
@@ -40,6 +41,7 @@ fn a_file_has_the_names_of_the_options() {
     let trusted = ["192.0.2.0/24", "unix", "2001:db8::/32"].map(|text| text.parse().unwrap());
     assert_eq!((settings.trust_forwarded, settings.trust_x_forwarded), (trusted.to_vec(), vec![]));
     assert_eq!(settings.cache_control, ["*.js: no-cache", "max-age=60"]);
+    assert_eq!(settings.header, ["x-frame-options: DENY"]);
     assert!(settings.auth == ["a:b"] && settings.listen == ["1"]);
 }
 

@@ -87,6 +87,61 @@ fn hidden_names_and_links_are_served_as_the_options_say() {
 }
 
 #[test]
+fn fields_are_sent_with_each_answer_that_has_none_of_that_name() {
+    let (site, made) = (site(), run(stoop("serve --auth-new ada"), "open sesame\n"));
+    let auth = String::from_utf8(made.stdout).unwrap();
+    let mut command = super::command(&site, &format!("--listing --auth {}", auth.trim()));
+    for field in
+        ["X-Frame-Options: DENY", "content-security-policy:default-src 'self'", "Link: <a>"]
+    {
+        command.args(["--header", field]);
+    }
+    command.args(["--header", "Link: <b>"]);
+    let served = Served::run(command);
+    let ada = "authorization: Basic YWRhOm9wZW4gc2VzYW1l\r\naccept: text/html\r\n";
+    for (path, fields, status) in [
+        ("/a.txt", ada, "200"),
+        ("/none", ada, "404"),
+        ("/sub/", ada, "200"),
+        ("/a.txt", "", "401"),
+    ] {
+        let (head, _) = served.get(path, fields);
+        assert_eq!(&head[9..12], status, "{head}");
+        let all = |name: &str| {
+            let lines = head.lines().filter_map(|line| line.split_once(": "));
+            lines
+                .filter(|line| line.0.eq_ignore_ascii_case(name))
+                .map(|line| line.1)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (all("x-frame-options"), all("link")),
+            (vec!["DENY"], vec!["<a>", "<b>"]),
+            "{head}"
+        );
+        let policy = all("content-security-policy");
+        assert_eq!(policy.len(), 1, "{head}");
+        // A listing has its own.
+        assert_eq!(policy[0] == "default-src 'self'", path != "/sub/", "{head}");
+    }
+    for (field, why) in [
+        ("x", "write 'NAME: VALUE'"),
+        ("x:", "write 'NAME: VALUE'"),
+        ("Content-Length: 3", "the server writes that field itself"),
+        ("x y: z", "no field has that name"),
+        ("x: a\nb: c", "no field has that name, or that value"),
+    ] {
+        for check in ["--check", ""] {
+            let mut command = super::command(&site, check);
+            command.args(["--header", field]);
+            let result = run(command, "");
+            assert_eq!(result.code, Some(2), "{field}: {result:?}");
+            assert!(result.stderr.contains(why), "{field}: {}", result.stderr);
+        }
+    }
+}
+
+#[test]
 fn caches_are_told_what_the_options_say_of_each_file() {
     let site = site();
     let served = Served::run({
