@@ -18,8 +18,9 @@ use crate::route::mode::Mode;
 /// No core waits for the writer: lines are queued, 1 MiB for each core at most, and written by a thread of the log's
 /// own, at least once a second. Beyond that they are dropped, and [counted](LogHandle::dropped_lines). Lines of several
 /// cores are not in the order of their times. The log ends when it and its handles are dropped, and the exchanges that it
-/// has seen begin are over: what is queued is then written by its thread, which a program that ends waits for by
-/// [`LogHandle::flush`] before.
+/// has seen begin are over: what is queued is then written by its thread. A program that ends does not wait for that thread, and
+/// loses the lines of its last second, unless it calls [`LogHandle::flush`] last: after
+/// [`drain`](stoop::ServerHandle::drain), in which the last exchanges end.
 ///
 /// | format | a line |
 /// |---|---|
