@@ -12,7 +12,7 @@ use stoop_proto::{BodySize, CloseReason, Fields, Misuse, ResponseParts};
 use crate::body::Body;
 use crate::body::request_body::RequestBodyWriter;
 use crate::error::ErrorKind;
-use crate::handler::Handler;
+use crate::handler::{Answer, Handler};
 use crate::request::Request;
 use crate::response::{IntoResponse, Payload, Response};
 use crate::server::core::Core;
@@ -163,13 +163,11 @@ pub(in crate::server) fn call_handler<H: Handler>(
         Box::new(HandledRequest { peer, method, path })
     });
     let mut later = None;
-    let called = catch_unwind(AssertUnwindSafe(|| {
-        match core.futures.keep(core.handler.call(request), &mut handled) {
-            Ok(response) => Some(response),
-            Err(slot) => {
-                later = Some(slot);
-                None
-            }
+    let called = catch_unwind(AssertUnwindSafe(|| match core.handler.call(request) {
+        Answer::Now(response) => Some(response),
+        Answer::Later(future) => {
+            later = Some(core.futures.keep(future, &mut handled));
+            None
         }
     }));
     let panic = match called {

@@ -9,7 +9,6 @@ use stoop_proto::Fields;
 
 use super::dropped::DroppedHandler;
 use super::monitor::{HandledRequest, Monitor, RunningHandler};
-use crate::handler::Answer;
 use crate::response::Response;
 
 /// Slots that a core keeps.
@@ -63,18 +62,14 @@ impl<F> FuturePool<F> {
         Self { free: Mutex::new(Vec::new()), monitor }
     }
 
-    /// Puts the future of an answer in a slot, with the request of its handler if a panic or an error is to be told. `Err`
-    /// has the slot. A future may be large: it is moved but once, so this is not made part of its caller.
+    /// Puts a future in a slot, with the request of its handler if a panic or an error is to be told. A future may be
+    /// large: it is moved but once, so this is not made part of its caller.
     #[inline(never)]
-    pub(super) fn keep<B>(
+    pub(super) fn keep(
         &self,
-        answer: Answer<F, B>,
+        future: F,
         request: &mut Option<Box<HandledRequest>>,
-    ) -> Result<Response<B>, FutureSlot<F>> {
-        let future = match answer {
-            Answer::Now(response) => return Ok(response),
-            Answer::Later(future) => future,
-        };
+    ) -> FutureSlot<F> {
         let free = self.free().pop();
         let future = match free {
             Some(mut slot) => {
@@ -83,7 +78,7 @@ impl<F> FuturePool<F> {
             }
             None => Box::pin(Some(future)),
         };
-        Err(FutureSlot { future, request: request.take(), running: None, panicked: None })
+        FutureSlot { future, request: request.take(), running: None, panicked: None }
     }
 
     /// Counts a handler among those that run, until its slot is put back or dropped.
