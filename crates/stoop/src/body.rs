@@ -86,6 +86,13 @@ pub(crate) trait Incoming: Send + Sync {
 
     /// Nothing is asked for until the next piece is: see [`Body::pause`].
     fn pause(&mut self) {}
+
+    /// The error of its deadline, if that has passed. For those who have long work with a piece before they ask for
+    /// another, which would tell it too late.
+    #[cfg(feature = "compression")]
+    fn overdue(&mut self) -> Option<Error> {
+        None
+    }
 }
 
 pub(crate) enum Kind {

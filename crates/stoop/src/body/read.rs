@@ -109,6 +109,15 @@ impl Body {
         }
     }
 
+    /// The error of the deadline of content that a client receives, if that has passed.
+    #[cfg(feature = "compression")]
+    pub(crate) fn overdue(&mut self) -> Option<Error> {
+        match &mut self.0 {
+            Kind::Response(content) => content.overdue(),
+            _ => None,
+        }
+    }
+
     /// Reads and throws away all content. Returns how many bytes there were.
     ///
     /// # Errors

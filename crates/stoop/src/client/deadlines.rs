@@ -245,6 +245,12 @@ impl Deadlines {
         error.kind() == ErrorKind::ReadTimeout
     }
 
+    /// The error of the total deadline, if it has passed while content is received.
+    #[cfg(feature = "compression")]
+    pub(super) fn overdue(&self) -> Option<Error> {
+        self.total.filter(|total| *total <= now()).map(|_| Self::total_error(Phase::Receive))
+    }
+
     pub(super) fn total_error(phase: Phase) -> Error {
         Error::new(ErrorKind::TotalTimeout, phase)
     }

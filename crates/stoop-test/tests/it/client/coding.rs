@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use stoop::body::ContentCoding;
@@ -324,6 +325,31 @@ async fn decoded_content_is_bounded_in_bytes_and_by_its_ratio() {
     let client = answered_once(response("br", &zeros));
     let error = client.get(URL).await.unwrap().limit(1_000).bytes().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BodyTooLarge);
+}
+
+/// A few bytes that are here become any number of pieces: the deadline was looked at only when more bytes were asked for.
+#[tokio::test(start_paused = true)]
+async fn a_piece_that_becomes_many_has_the_deadline_too() {
+    let zeros: Bytes = encoded(ContentCoding::Brotli, &vec![0; 40_000_000]).into();
+    for versions in EACH_VERSION {
+        let zeros = zeros.clone();
+        let client = client_of(versions, move |_: Request| {
+            Response::new(zeros.clone()).with_field("content-encoding", "br").unwrap()
+        });
+        let response = client.get(URL).timeout(Duration::from_secs(5)).await.unwrap();
+        let mut body = response.into_body();
+        assert!(body.chunk().await.unwrap().is_some());
+        // A pause is no part of it, also where no more bytes are asked for behind it.
+        body.pause();
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert!(body.chunk().await.unwrap().is_some());
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert!(body.chunk().await.unwrap().is_some());
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let error = body.chunk().await.unwrap_err();
+        assert_eq!(kind_and_phase(error), (ErrorKind::TotalTimeout, Phase::Receive));
+        assert!(body.chunk().await.unwrap().is_none(), "{versions:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

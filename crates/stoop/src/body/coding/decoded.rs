@@ -112,8 +112,10 @@ impl Decoded {
         cx: &mut Context<'_>,
         output: &mut DecodeBuffer,
     ) -> Poll<Result<usize, Error>> {
+        let mut is_fresh = false;
         loop {
             if self.input.is_empty() && !self.has_more {
+                is_fresh = true;
                 match self.inner.poll_chunk(cx) {
                     Poll::Ready(Some(piece)) => {
                         self.input = piece?;
@@ -128,6 +130,12 @@ impl Decoded {
                 continue;
             }
             ready!(self.turn.poll_step(cx));
+            // One piece can become very much: meanwhile no other is asked for, and so no deadline is looked at.
+            if !std::mem::take(&mut is_fresh)
+                && let Some(error) = self.inner.overdue()
+            {
+                return Poll::Ready(Err(error));
+            }
             let decoder = match &mut self.decoder {
                 Some(decoder) => decoder,
                 none => match ContentDecoder::new(self.coding) {
@@ -227,5 +235,9 @@ impl Incoming for Decoded {
 
     fn pause(&mut self) {
         self.inner.pause();
+    }
+
+    fn overdue(&mut self) -> Option<Error> {
+        self.inner.overdue()
     }
 }

@@ -68,6 +68,13 @@ impl Incoming for Http1Exchange {
     fn pause(&mut self) {
         self.deadlines.pause();
     }
+
+    #[cfg(feature = "compression")]
+    fn overdue(&mut self) -> Option<Error> {
+        self.resume();
+        let error = self.deadlines.overdue()?;
+        Some(if self.ended { error } else { self.fail(error) })
+    }
 }
 
 impl Http1Exchange {

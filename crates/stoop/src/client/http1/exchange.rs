@@ -300,7 +300,7 @@ impl Http1Exchange {
     }
 
     /// The exchange is over; its connection is closed now, and not when the pieces are dropped.
-    fn fail(&mut self, mut error: Error) -> Error {
+    pub(super) fn fail(&mut self, mut error: Error) -> Error {
         self.ended = true;
         self.upload.body = None;
         if let Some(http1) = self.lease.connection_mut() {

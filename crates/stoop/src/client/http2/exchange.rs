@@ -279,6 +279,15 @@ impl Incoming for Http2Exchange {
             self.connection.paused();
         }
     }
+
+    #[cfg(feature = "compression")]
+    fn overdue(&mut self) -> Option<Error> {
+        if self.deadlines.is_paused() {
+            self.resume();
+        }
+        let error = self.deadlines.overdue().filter(|_| !self.is_tunnel())?;
+        Some(if self.ended { self.fail(error) } else { self.late(error) })
+    }
 }
 
 impl Drop for Http2Exchange {

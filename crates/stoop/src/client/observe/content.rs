@@ -95,6 +95,11 @@ impl Incoming for ObservedContent {
     fn pause(&mut self) {
         self.content.pause();
     }
+
+    #[cfg(feature = "compression")]
+    fn overdue(&mut self) -> Option<Error> {
+        self.content.overdue()
+    }
 }
 
 impl Drop for ObservedContent {
