@@ -318,6 +318,8 @@ impl Fetcher {
             (Some(robots), ErrorKind::RedirectDenied) if is_denied(error, robots) => {
                 "robots_denied"
             }
+            // Its fields do not fit its content, or each other: what is wrong is the job.
+            (_, ErrorKind::InvalidMessage) => "invalid_job",
             (_, kind) => kind.as_str(),
         };
         let outcome = failed(error, kind);

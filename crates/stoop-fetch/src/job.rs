@@ -115,7 +115,9 @@ impl JobOptions {
         Self { method: Some(method), ..self }
     }
 
-    /// Adds a field. Fields of the run with the same name are not sent.
+    /// Adds a field. Fields of the run with the same name are not sent. A job whose fields may not be sent together, or not
+    /// with its content, gets a record of the kind `invalid_job` and no request: a Content-Length of another length, a Host
+    /// that is none, or two of them.
     ///
     /// # Errors
     /// The field may not be sent.

@@ -51,10 +51,39 @@ impl Template {
         }
         let template = Self { method, headers, content };
         // A header that may not be sent fails here, and not with each URL.
-        template
-            .request("http://localhost/")
-            .map_err(|error| io::Error::other(error.to_string()))?;
+        template.check().map_err(io::Error::other)?;
         Ok(Some(template))
+    }
+
+    /// Checks what would fail with each URL.
+    ///
+    /// # Errors
+    /// What may not be sent, and why.
+    fn check(&self) -> Result<(), String> {
+        if self.method == Method::CONNECT {
+            return Err("-X CONNECT asks a proxy for a tunnel: see --proxy".to_owned());
+        }
+        self.request("http://localhost/").map_err(|error| error.to_string())?;
+        let length = self.value("content-length").filter(|value| {
+            let text = std::str::from_utf8(value).ok();
+            text.and_then(|text| text.parse().ok()) != Some(self.content.len())
+        });
+        if let Some(length) = length {
+            let (length, is) = (String::from_utf8_lossy(length), self.content.len());
+            return Err(format!("-H 'Content-Length: {length}': the content has {is} bytes"));
+        }
+        let is_host = |header: &&Header| matches!(header, Header::Sent(name, _) if name.eq_ignore_ascii_case("host"));
+        if self.headers.iter().filter(is_host).count() > 1 {
+            return Err("-H Host is given more than once".to_owned());
+        }
+        let host = self.value("host").filter(|host| !host.is_empty());
+        match host.map(|host| std::str::from_utf8(host).map_err(|_| host)) {
+            Some(Ok(host)) if !is_authority(host) => Err(format!("-H 'Host: {host}' is no host")),
+            Some(Err(host)) => {
+                Err(format!("-H 'Host: {}' is no host", String::from_utf8_lossy(host)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The method of every request.
@@ -119,6 +148,11 @@ impl Template {
         }
         Ok(request.with_body(Body::from(self.content.clone())))
     }
+}
+
+/// Whether that is a host, with a port or without.
+fn is_authority(text: &str) -> bool {
+    !text.contains(['/', '?', '#', '@', '\\']) && Request::get(&format!("http://{text}/")).is_ok()
 }
 
 /// Whether a field's value is a credential, which may expire while a run goes on.
@@ -196,5 +230,24 @@ mod tests {
         assert!(template(None, &["a b: c"], &[]).is_err());
         assert!(template(None, &["a: b\r\nc: d"], &[]).is_err());
         assert!(template(None, &["nothing"], &[]).is_err());
+        let why = |method, headers: &[&str]| {
+            let data = [(DataKind::Data, "abc")];
+            template(method, headers, &data).err().map(|error| error.to_string())
+        };
+        for bad in ["a b", "a:99999999", "a/b", "u@a"] {
+            let expected = format!("-H 'Host: {bad}' is no host");
+            assert_eq!(why(None, &[&format!("host: {bad}")]), Some(expected));
+        }
+        assert_eq!(
+            why(None, &["Host: a", "host: b"]).as_deref(),
+            Some("-H Host is given more than once")
+        );
+        assert_eq!(
+            why(None, &["Content-Length: 4"]).as_deref(),
+            Some("-H 'Content-Length: 4': the content has 3 bytes")
+        );
+        assert!(why(Some("CONNECT"), &[]).is_some_and(|why| why.contains("--proxy")));
+        assert_eq!(why(None, &["Content-Length: 3", "Host: a.example:8080"]), None);
+        assert_eq!(why(None, &["Host: [::1]:80"]), None);
     }
 }

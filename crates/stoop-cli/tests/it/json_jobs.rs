@@ -62,6 +62,27 @@ fn a_line_that_is_no_job_has_a_record_and_no_request() {
     assert_eq!(server.take_seen().len(), 1);
 }
 
+/// They had a kind of error that the list of kinds does not have.
+#[test]
+fn a_job_whose_headers_may_not_be_sent_is_none() {
+    let server = EchoServer::start();
+    let url = format!("http://{}/", server.address);
+    let job =
+        |headers: &str| format!("{{\"url\":\"{url}\",\"body\":\"abc\",\"headers\":{headers}}}\n");
+    let jobs = [
+        r#"{"content-length":"5"}"#,
+        r#"{"content-length":["3","4"]}"#,
+        r#"{"host":"a b"}"#,
+        r#"{"host":["a","b"]}"#,
+        r#"{"content-length":"3"}"#,
+    ];
+    let records = records("", &jobs.map(job).concat());
+    let kinds: Vec<_> = records.iter().map(|record| record["error_kind"].as_str()).collect();
+    assert_eq!(kinds, [[Some("invalid_job"); 4].as_slice(), &[None]].concat(), "{records:?}");
+    assert!(records[0]["error"].as_str().is_some_and(|why| why.contains("Content-Length")));
+    assert_eq!(server.take_seen().len(), 1);
+}
+
 #[test]
 fn jobs_with_content_are_fetched_politely_and_within_memory() {
     let server = EchoServer::start();
