@@ -42,7 +42,10 @@ fn time(settings: &Settings) -> ClientTime {
     time.dns = None;
     // The limit for all of connecting includes this. It is also how long a connection waits for a
     // descriptor.
-    time.connect = settings.setup_timeout;
+    time.connect = settings.setup_timeout.or_else(|| {
+        // What drops connections to https, or does not answer there, leaves time for http.
+        settings.falls_back_to_http.then(|| settings.timeout * 2 / 5)
+    });
     time.tls = None;
     time.head = None;
     time.send_idle = None;
@@ -60,7 +63,6 @@ fn time(settings: &Settings) -> ClientTime {
 mod tests {
     use super::*;
 
-    /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
     /// Content without a limit of its length ended beyond a thousand times what it came as.
     #[test]
     fn the_ratio_of_decoded_content_is_limited_where_its_length_is() {
@@ -72,6 +74,18 @@ mod tests {
         assert_eq!(of(Some(1 << 40), true), u32::MAX);
     }
 
+    #[test]
+    fn https_leaves_time_for_http_where_that_is_tried() {
+        let connect = |falls_back_to_http, setup_timeout| {
+            let settings = Settings { falls_back_to_http, setup_timeout, ..Settings::default() };
+            limits(&settings).time.connect
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!((connect(false, None), connect(true, None)), (None, Some(2 * second)));
+        assert_eq!(connect(true, Some(second)), Some(second));
+    }
+
+    /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.
     #[test]
     fn a_deadline_of_90_s_was_shortened_by_limits_that_no_option_names() {
         let settings = Settings { timeout: Duration::from_secs(90), ..Settings::default() };

@@ -68,7 +68,7 @@ impl Fetch {
     }
 
     /// The longest that name lookup, connecting and TLS may take together for a new connection. By default as
-    /// long as the deadline.
+    /// long as the deadline, and two fifths of it with [`http_fallback`](Self::http_fallback).
     pub fn setup_timeout(mut self, timeout: Duration) -> Self {
         self.settings.setup_timeout = Some(timeout.min(FOREVER));
         self
@@ -261,10 +261,11 @@ impl Fetch {
         self
     }
 
-    /// Whether a URL without a scheme, which means https, is fetched over http where https is not spoken: no connection can be
-    /// made, or none with TLS (`connect_refused`, `connect_timeout`, `connect_unreachable`, `connect_reset`,
-    /// `tls_handshake`). A certificate that is not accepted is no such case. Both requests are within the deadline of the
-    /// job. Where http is not spoken either, the record has the error of https. Off by default, and without effect where
+    /// Whether a URL without a scheme, which means https, is fetched over http where https is not spoken: no connection
+    /// can be made, or none with TLS (`connect_refused`, `connect_timeout`, `connect_unreachable`, `connect_reset`,
+    /// `tls_handshake`). Where https does not answer, that is known after [`setup_timeout`](Self::setup_timeout). A
+    /// certificate that is not accepted is no such case. Both requests are within the deadline of the job. Where http is
+    /// not spoken either, the record has the error of https. Off by default, and without effect where
     /// [robots.txt](crate::Politeness::robots) counts.
     pub fn http_fallback(mut self, falls_back: bool) -> Self {
         self.settings.falls_back_to_http = falls_back;

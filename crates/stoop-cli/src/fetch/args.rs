@@ -237,7 +237,7 @@ pub(crate) struct FetchArgs {
     pub(super) timeout: Option<Duration>,
 
     /// Longest that name lookup, connecting and TLS may take together, for each new connection
-    /// [default: the deadline]
+    /// [default: the deadline, or two fifths of it with --http-fallback]
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) connect_timeout: Option<Duration>,
 
@@ -253,7 +253,8 @@ pub(crate) struct FetchArgs {
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(super) request: Option<String>,
 
-    /// Fetch a URL without a scheme over http where https is not spoken: connecting fails, or TLS does
+    /// Fetch a URL without a scheme over http where https is not spoken: connecting fails, or TLS does, or neither is
+    /// done within --connect-timeout
     #[arg(long, conflicts_with = "robots")]
     pub(super) http_fallback: bool,
 

@@ -1,5 +1,7 @@
 //! Tests of the effect of options on the lines, against origins that misbehave.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::channel;
@@ -208,4 +210,29 @@ fn a_url_without_a_scheme_is_fetched_over_http_where_https_is_not_spoken_if_that
     let json = run(stoop("fetch -f jsonl --http-fallback -t 5"), &*bare);
     let record: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
     assert_eq!(record["final_url"], plain);
+}
+
+/// Firewalls drop what comes for port 443, and servers wait for more of what is no request: the deadline was over then.
+#[test]
+fn http_has_its_time_where_https_is_not_answered() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let bare = listener.local_addr().expect("its address").to_string();
+    thread::spawn(move || {
+        let mut silent = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut first = [0];
+            let _ = stream.read(&mut first);
+            if first == *b"G" {
+                let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+                let _ = stream.read_to_end(&mut Vec::new());
+            } else {
+                silent.push(stream);
+            }
+        }
+    });
+    let ran = run(stoop("fetch -f csv --http-fallback -t 30 --connect-timeout 1"), &*bare);
+    assert_eq!(ran.lines()[0].code, "204", "{}", ran.stderr);
+    let ran = run(stoop("fetch -f csv --http-fallback -t 5"), &*bare);
+    assert_eq!(ran.lines()[0].code, "204", "{}", ran.stderr);
 }
