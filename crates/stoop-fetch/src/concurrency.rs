@@ -37,7 +37,8 @@ impl Concurrency {
 
     /// As many as are best, from 10 to 10,000, beginning with 100; and within what this process may use when the run starts:
     /// four fifths of its descriptors (the soft limit of `ulimit -n`), less idle connections, and a quarter of the memory that
-    /// is free, of which each takes 64 KiB. [`Bottleneck`](crate::Bottleneck) says so where that is the reason.
+    /// is free, of which each takes 64 KiB: of the machine, or of a control group (Linux's cgroup v2) that allows less.
+    /// [`Bottleneck`](crate::Bottleneck) says so where that is the reason.
     #[must_use]
     pub fn auto() -> Self {
         Self { min: AUTO_MIN, start: START, max: AUTO_MAX }

@@ -1,5 +1,8 @@
 //! What this process may use bounds a concurrency that is found: descriptors and memory.
 
+use std::fs;
+use std::path::Path;
+
 use stoop::ClientLimits;
 
 use crate::concurrency::Concurrency;
@@ -47,11 +50,37 @@ impl Means {
     }
 }
 
-/// The memory that is free, where the system tells.
+/// The memory that is free, where the system tells: of the machine, and of what contains this process.
 fn free_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let in_groups = groups_free_bytes(Path::new("/sys/fs/cgroup"), &groups);
+    machine_free_bytes().into_iter().chain(in_groups).min()
+}
+
+fn machine_free_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
+/// What is left of the limits of the control groups of this process, those of version 2 below `root`. Each is within those
+/// above it.
+fn groups_free_bytes(root: &Path, groups: &str) -> Option<u64> {
+    let own = root.join(groups.lines().find_map(|line| line.strip_prefix("0::/"))?);
+    let all = own.ancestors().take_while(|group| group.starts_with(root));
+    all.filter_map(group_free_bytes).min()
+}
+
+/// What is left of the limit of a control group, if it has one. Files that were read are dropped when memory is wanted.
+fn group_free_bytes(group: &Path) -> Option<u64> {
+    let text = |name: &str| fs::read_to_string(group.join(name)).ok();
+    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+    let (max, used) = (number("memory.max")?, number("memory.current")?);
+    let files = text("memory.stat").and_then(|stat| {
+        let of_files = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
+        of_files?.parse().ok()
+    });
+    Some(max.saturating_sub(used.saturating_sub(files.unwrap_or(0))))
 }
 
 #[cfg(test)]
@@ -75,6 +104,33 @@ mod tests {
         assert_eq!(fit(auto.at_most(50), 784, None), (10, 50, 50, Bottleneck::Concurrency));
         let given = Concurrency::fixed(5_000);
         assert_eq!(fit(given, 784, Some(64)), (5_000, 5_000, 5_000, Bottleneck::Concurrency));
+    }
+
+    /// A container with less memory than its machine was taken for the machine.
+    #[test]
+    fn the_least_that_is_left_of_the_limits_of_control_groups_counts() {
+        let root = std::env::temp_dir().join(format!("stoop-means-{}", std::process::id()));
+        let own = root.join("pod/one");
+        fs::create_dir_all(&own).expect("a folder");
+        let write = |group: &Path, max: &str, current: &str| {
+            fs::write(group.join("memory.max"), max).expect("written");
+            fs::write(group.join("memory.current"), current).expect("written");
+        };
+        let free = |groups| groups_free_bytes(&root, groups);
+        write(&own, "max\n", "700\n");
+        assert_eq!(
+            (free("0::/pod/one\n"), free("1:memory:/pod/one\n"), free("")),
+            (None, None, None)
+        );
+        write(&root.join("pod"), "1000\n", "900\n");
+        assert_eq!(free("0::/pod/one\n"), Some(100));
+        fs::write(root.join("pod/memory.stat"), "anon 600\ninactive_file 300\n").expect("written");
+        assert_eq!(free("3:x:/\n0::/pod/one\n"), Some(400));
+        write(&own, "750\n", "700\n");
+        assert_eq!((free("0::/pod/one\n"), free("0::/pod\n")), (Some(50), Some(400)));
+        write(&own, "600\n", "700\n");
+        assert_eq!((free("0::/pod/one\n"), free("0::/\n")), (Some(0), None));
+        fs::remove_dir_all(&root).expect("removed");
     }
 
     #[test]
