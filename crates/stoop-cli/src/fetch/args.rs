@@ -111,9 +111,10 @@ A run that is complete does nothing. --retry-failed fetches again what failed; i
 others, and while they are not all there, the same command goes on with those that are left. --fail
 and the summary are of this command, not of those before; resumed is how many URLs were done before.
 Files in the folder of --output get their names once they are complete, and never change then; with
-.partial they are being written, or wait for the run to go on. Records for Parquet are kept beside
-their file, not compressed, until that is complete. A crash of the machine, as opposed to that of
-the process, may lose the last 30 s, and the run with them.
+.partial they are being written, or wait for the run to go on; those that are there when the run is
+complete were left by a kill or a full disk, and have nothing that it needs. Records for Parquet are
+kept beside their file, not compressed, until that is complete. A crash of the machine, as opposed
+to that of the process, may lose the last 30 s, and the run with them.
 
 Fetching again: with --if-changed-since a GET or HEAD has If-None-Match and If-Modified-Since with the
 etag and last_modified that an earlier run has for its URL, as they came, unless the URL has such
