@@ -42,10 +42,7 @@ fn time(settings: &Settings) -> ClientTime {
     time.dns = None;
     // The limit for all of connecting includes this. It is also how long a connection waits for a
     // descriptor.
-    time.connect = settings.setup_timeout.or_else(|| {
-        // What drops connections to https, or does not answer there, leaves time for http.
-        settings.falls_back_to_http.then(|| settings.timeout * 2 / 5)
-    });
+    time.connect = settings.setup_limit();
     time.tls = None;
     time.head = None;
     time.send_idle = None;

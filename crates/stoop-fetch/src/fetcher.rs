@@ -168,7 +168,7 @@ impl Fetchers {
             true => client.observe(|_, event| listen(event)),
             false => client,
         };
-        let client = match settings.setup_timeout {
+        let client = match settings.setup_limit() {
             Some(limit) => client.setup_timeout(limit),
             None => client,
         };

@@ -133,6 +133,13 @@ impl Settings {
         self.robots.clone()
     }
 
+    /// How long all of connecting may take. What drops connections to https, or does not answer there, leaves time for
+    /// http where that is tried.
+    pub(crate) fn setup_limit(&self) -> Option<Duration> {
+        let with_fallback = self.falls_back_to_http.then(|| self.timeout * 2 / 5);
+        self.setup_timeout.or(with_fallback)
+    }
+
     /// Where content is cut.
     pub(crate) fn cut_at(&self) -> Option<u64> {
         self.body_bytes_max.filter(|_| self.truncates)
