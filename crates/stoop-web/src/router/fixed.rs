@@ -40,8 +40,8 @@ impl<T> FixedPaths<T> {
         self.places[at] = Some(place);
     }
 
-    /// The value of a path.
-    #[inline]
+    /// The value of a path. As a call of its own it would be a fifth longer.
+    #[inline(always)]
     pub(crate) fn get(&self, path: &str) -> Option<&T> {
         let hash = hash(path.as_bytes());
         let place = self.place(hash as usize)?;
@@ -71,25 +71,30 @@ impl<T> FixedPaths<T> {
     }
 }
 
-/// A hash of paths, sixteen bytes at a time. Only the router's own patterns are in a table, so that no request can fill it
-/// with what collides.
+/// A hash of paths, of up to 32 bytes by one product and of further 16 by one more. Only the router's own patterns are in a
+/// table, so that no request can fill it with what collides.
 #[inline]
 fn hash(bytes: &[u8]) -> u64 {
     let mut hash = bytes.len() as u64;
-    let mut rest = bytes;
-    while let Some((pair, behind)) = rest.split_first_chunk::<16>()
-        && !behind.is_empty()
-    {
-        hash = fold(hash ^ word(pair, 0), word(pair, 8) ^ MIX);
-        rest = behind;
-    }
-    let (first, second) = match (bytes.last_chunk::<16>(), bytes.last_chunk::<8>()) {
-        // The last ones have bytes of those before them again, rather than being put together.
-        (Some(last), _) => (word(last, 0), word(last, 8)),
-        (None, Some(last)) => (word(bytes, 0), u64::from_le_bytes(*last)),
-        (None, None) => (bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)), 0),
+    let (one, other) = match (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
+        (Some(first), Some(last)) => {
+            let mut rest = &bytes[16..];
+            while let Some((pair, behind)) = rest.split_first_chunk::<16>()
+                && !behind.is_empty()
+            {
+                hash = fold(hash ^ word(pair, 0), word(pair, 8) ^ MIX);
+                rest = behind;
+            }
+            // The last ones may have bytes of the first ones again, in other places of the word.
+            let both = |at| word(first, at).rotate_left(23) ^ word(last, at);
+            (both(0), both(8))
+        }
+        _ => match bytes.last_chunk::<8>() {
+            Some(last) => (word(bytes, 0), u64::from_le_bytes(*last)),
+            None => (bytes.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)), 0),
+        },
     };
-    fold(hash ^ first, second ^ MIX)
+    fold(hash ^ one, other ^ MIX)
 }
 
 /// Eight bytes from `at` on, of at least so many.
