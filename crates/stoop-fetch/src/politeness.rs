@@ -101,8 +101,8 @@ pub enum HostGroup {
 }
 
 impl Default for Politeness {
-    /// Eight jobs at once for each host, without an interval; pauses of up to a minute, and one request at a time after
-    /// twenty failures in turn, for 30 s.
+    /// Eight jobs at once for each host, without an interval; pauses of up to a minute; after twenty failures in turn one
+    /// request after 1 s, 2 s, 4 s and so on, and after 30 s of that the host is given up.
     fn default() -> Self {
         Self {
             per_host: PER_HOST,
