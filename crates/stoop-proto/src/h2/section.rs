@@ -140,15 +140,28 @@ impl Section {
 
     /// Makes this what another section was when its block had been read.
     pub(super) fn copy_from(&mut self, other: &Self) {
-        self.fields.copy_from(&other.fields);
-        self.method = other.method.clone();
-        self.target.clone_from(&other.target);
-        self.form = other.form;
-        self.protocol.clone_from(&other.protocol);
-        (self.status, self.content_length) = (other.status, other.content_length);
-        self.has_priority = other.has_priority;
-        self.cookie.clone_from(&other.cookie);
-        (self.bytes, self.seen, self.fault) = (other.bytes, other.seen, other.fault);
+        // All of them are named, so that none is forgotten.
+        let Self {
+            fields,
+            method,
+            target,
+            form,
+            protocol,
+            status,
+            content_length,
+            has_priority,
+            bytes,
+            seen,
+            cookie,
+            fault,
+        } = other;
+        self.fields.copy_from(fields);
+        self.target.clone_from(target);
+        self.protocol.clone_from(protocol);
+        (self.method, self.form, self.status) = (method.clone(), *form, *status);
+        self.cookie.clone_from(cookie);
+        (self.content_length, self.has_priority) = (*content_length, *has_priority);
+        (self.bytes, self.seen, self.fault) = (*bytes, *seen, *fault);
     }
 
     /// Whether a line that was read is wrong.
