@@ -11,9 +11,21 @@ pub(crate) struct Digests {
     pub(crate) sha256: bool,
 }
 
+impl Digests {
+    /// Whether there are any.
+    pub(crate) fn is_any(self) -> bool {
+        self.blake3 || self.sha256
+    }
+}
+
 /// The SHA-256 of `content`, in hexadecimal.
 pub(crate) fn sha256(content: &[u8]) -> String {
-    Sha256::digest(content).iter().fold(String::with_capacity(64), |mut hex, byte| {
+    hexadecimal(&Sha256::digest(content))
+}
+
+/// `bytes`, in hexadecimal.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
         write!(hex, "{byte:02x}").expect("memory takes all");
         hex
     })

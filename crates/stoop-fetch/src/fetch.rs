@@ -106,7 +106,10 @@ impl Fetch {
         self
     }
 
-    /// Saves the content of responses in a folder. By default none is saved.
+    /// Saves the content of responses in a folder. By default none is saved. That of more than 1 MiB is written while
+    /// it arrives, which no deadline counts, and takes 256 KiB of memory for each job, or less where
+    /// [`content_memory`](Self::content_memory) is short, and as much of its beginning as is looked at. All of it is in
+    /// memory where the format needs content, and with [`text_as_utf8`](Self::text_as_utf8).
     pub fn save(mut self, folder: impl Into<Option<SaveFolder>>) -> Self {
         self.settings.processing.save = folder.into();
         self
@@ -141,7 +144,8 @@ impl Fetch {
     }
 
     /// Whether [`Outcome::capture`](crate::Outcome::capture) is there also where no format needs it, for a
-    /// [`filter`](Self::filter) that looks at content. Off by default.
+    /// [`filter`](Self::filter) that looks at content: all of it, or the first 1 MiB of content that is
+    /// [saved](Self::save). Off by default.
     pub fn keep_content(mut self, keeps: bool) -> Self {
         self.settings.keeps_content = keeps;
         self

@@ -126,6 +126,7 @@ impl SitemapClient {
             cut_at: None,
             has_exchanges: false,
             keep_max: usize::MAX,
+            spilling: None,
         };
         let fetchers = Fetchers::new(settings);
         let fetcher = fetchers.for_worker(settings, true, Some(collector), known.cloned());

@@ -4,7 +4,7 @@ use std::io;
 
 use stoop::Phase;
 
-use crate::capture::{Capture, Truncated};
+use crate::capture::{Capture, IN_MEMORY_MAX, SpillSettings, Truncated};
 use crate::digests::{Digests, sha256};
 use crate::extract::{Extraction, text_as_utf8};
 use crate::record::{Details, Outcome};
@@ -24,11 +24,21 @@ pub(crate) struct Processing {
 impl Processing {
     /// How many bytes of content are needed for it.
     pub(crate) fn content_bytes(&self) -> usize {
-        let digests = self.digests.blake3 || self.digests.sha256;
-        match self.save.is_some() || digests || self.has_text_as_utf8 {
+        match self.save.is_some() || self.digests.is_any() || self.has_text_as_utf8 {
             true => usize::MAX,
             false => self.extraction.content_bytes(),
         }
+    }
+
+    /// What is done with content while it arrives, where no format needs all of it in memory; none where this does, or
+    /// nothing is done with all of it. A filter that looks at content gets a beginning of what is saved.
+    pub(crate) fn spilling(&self, keeps_content: bool) -> Option<SpillSettings> {
+        let is_all_needed = self.has_text_as_utf8 || keeps_content && self.save.is_none();
+        let has_work = self.save.is_some() || self.digests.is_any();
+        let of_filter = if keeps_content { IN_MEMORY_MAX } else { 0 };
+        let beginning_max = self.extraction.content_bytes().max(of_filter);
+        (has_work && !is_all_needed)
+            .then(|| SpillSettings::new(self.save.clone(), self.digests, beginning_max))
     }
 
     /// Whether it can block its thread.
@@ -46,11 +56,15 @@ impl Processing {
         let Some(mut capture) = outcome.capture.take_if(is_here) else { return Ok(()) };
         if let Some(details) = &mut outcome.details {
             details.truncated = capture.truncated.map(Truncated::as_str);
+            let spilled = capture.spilled();
             if self.digests.blake3 {
-                details.blake3 = Some(blake3::hash(&capture.content).to_hex().to_string());
+                let hash = spilled.and_then(|spilled| spilled.blake3);
+                let hash = hash.unwrap_or_else(|| blake3::hash(&capture.content));
+                details.blake3 = Some(hash.to_hex().to_string());
             }
             if self.digests.sha256 {
-                details.sha256 = Some(sha256(&capture.content));
+                let hash = spilled.and_then(|spilled| spilled.sha256.clone());
+                details.sha256 = Some(hash.unwrap_or_else(|| sha256(&capture.content)));
             }
             if let Some(extracted) = &mut details.extracted {
                 self.extraction.add_content(extracted, &capture);
@@ -73,21 +87,24 @@ impl Processing {
                 Ok(())
             }
             Err(error) => {
-                let failed =
-                    Outcome::local_error("save_failed", Phase::Receive, &error.to_string());
-                let text = failed.details.and_then(|details| details.error);
-                let details = outcome.details.take().map(|details| Details {
-                    status: Some(capture.status),
-                    error_phase: Some(Phase::Receive.as_str()),
-                    error: text,
-                    ..*details
-                });
-                *outcome =
-                    Outcome { details: details.map(Box::new), ..Outcome::error("save_failed") };
+                not_saved(outcome, capture.status, &error);
                 Err(error)
             }
         };
         outcome.capture = Some(capture);
         result
     }
+}
+
+/// Makes an outcome that of a job whose content could not be saved.
+pub(crate) fn not_saved(outcome: &mut Outcome, status: u16, error: &io::Error) {
+    let details = outcome.details.take().map(|details| Details {
+        status: Some(status),
+        error_phase: Some(Phase::Receive.as_str()),
+        error: Some(error.to_string()),
+        ..*details
+    });
+    let capture = outcome.capture.take();
+    let details = details.map(Box::new);
+    *outcome = Outcome { details, capture, ..Outcome::error("save_failed") };
 }

@@ -46,7 +46,7 @@ pub(crate) struct UrlSlot {
     pub(crate) has_permit: bool,
     /// The job is not in flight: a request of it waits for the turn of its host, or for the delay of a retry.
     wait: Option<SlotWait>,
-    /// Since when the clock of the job stands still because its content waits for memory.
+    /// Since when the clock of the job stands still because its content waits for memory, or is written.
     stopped: Option<Instant>,
     task: Option<JoinHandle<()>>,
 }
@@ -213,7 +213,7 @@ impl SlotTable {
         slot.sent = slot.start;
     }
 
-    /// The clock of a slot's job stands still while its content waits for memory. It stays in flight.
+    /// The clock of a slot's job stands still while its content waits for memory, or is written. It stays in flight.
     pub(crate) fn stop_clock(&mut self, index: usize) {
         self.all[index].stopped.get_or_insert_with(Instant::now);
     }

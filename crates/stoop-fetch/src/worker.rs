@@ -72,11 +72,16 @@ pub(crate) fn work<F: RecordFormat>(
             false => settings.processing.content_bytes(),
         };
         let collects = keep_max > 0 || settings.truncates;
+        let spilling = match keeps_until_written {
+            true => None,
+            false => settings.processing.spilling(settings.keeps_content),
+        };
         let collector = collects.then(|| Collector {
             budget: Arc::clone(&run.content_budget),
             cut_at: run.settings.cut_at(),
             has_exchanges: format.needs_exchanges(),
             keep_max,
+            spilling,
         });
         let fetcher = run.fetchers.for_worker(&run.settings, is_detailed, collector, known);
         let worker = Rc::new(Worker {

@@ -15,7 +15,9 @@ use crate::failure::CommandFailure;
 #[command(next_help_heading = "Content")]
 pub(crate) struct ContentArgs {
     /// Save the content of each answer with a status of 2xx in DIR, one file for each. No file is
-    /// overwritten, and none is ever there in part. The field 'saved' of jsonl tells which it is
+    /// overwritten, and none is ever there in part. The field 'saved' of jsonl tells which it is. Beyond
+    /// 1 MiB content is written while it arrives, so that files may be longer than memory is, unless
+    /// -f warc, -f tar or --text-as-utf8 need all of it: see --max-body and --timeout
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 

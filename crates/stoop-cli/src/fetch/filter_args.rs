@@ -34,7 +34,8 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = media_type)]
     match_type: Vec<String>,
 
-    /// Only bodies in which this regular expression is found; '(?i)' before it ignores case
+    /// Only bodies in which this regular expression is found; '(?i)' before it ignores case. With --save,
+    /// it has to be found in the first 1 MiB of a body that is longer
     #[arg(long, value_name = "REGEX", value_parser = pattern, conflicts_with_all = ["head", "no_content"])]
     match_text: Option<Regex>,
 }

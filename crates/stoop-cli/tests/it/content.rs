@@ -10,10 +10,10 @@ use crate::server::Server;
 use crate::stoop::{run, stoop};
 
 /// A folder that is removed at the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path =
             std::env::temp_dir().join(format!("stoop-content-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
@@ -21,7 +21,7 @@ impl Folder {
     }
 
     /// All files in it by their names.
-    fn files(&self) -> BTreeMap<String, Vec<u8>> {
+    pub(crate) fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.0.clone()];
         while let Some(folder) = folders.pop() {

@@ -3,6 +3,7 @@
 //! - `internet`: the synthetic internet, from the plan to the table
 //! - `http2`: the version that is used with each server, and the number of connections
 //! - `json_jobs`: lists whose lines are JSON objects
+//! - `large_files`: content that is longer than the memory for it
 //! - `extract`: what is told of answers beyond status, length and time
 //! - `sitemaps`: sitemaps of an index
 //! - `tables`: tables and sitemaps as lists, and lists in parts
@@ -53,6 +54,7 @@ mod http2;
 mod input;
 mod internet;
 mod json_jobs;
+mod large_files;
 mod lines;
 mod machine;
 mod manual;

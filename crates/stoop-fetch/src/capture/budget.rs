@@ -85,6 +85,36 @@ impl BodyBudget {
         Ok(())
     }
 
+    /// Whether so little of it is taken that content may have `bytes` that it could do without: with them no more than
+    /// half, so that jobs start.
+    pub(crate) fn is_ample(&self, bytes: usize) -> bool {
+        self.pages.available_permits() >= self.pages_max / 2 + bytes.div_ceil(PAGE_BYTES)
+    }
+
+    /// Has a content take `bytes` from now on, which is mostly less than before.
+    ///
+    /// # Errors
+    /// It is more, there is no room for that, and [`wait`](Self::wait) is to be called.
+    pub(crate) fn resize(&self, reservation: &mut Reservation, bytes: usize) -> Result<(), NoRoom> {
+        reservation.bytes = bytes;
+        let wanted = bytes.div_ceil(PAGE_BYTES);
+        let had = reservation.pages.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        if let Some(pages) = &mut reservation.pages {
+            drop(pages.split(had.saturating_sub(wanted)));
+        }
+        if wanted > had {
+            let missing = u32::try_from(wanted - had).unwrap_or(u32::MAX);
+            match Arc::clone(&self.pages).try_acquire_many_owned(missing) {
+                Ok(pages) => reservation.add(pages),
+                Err(_) if reservation.exemption.is_some() => return Ok(()),
+                Err(_) => return Err(NoRoom { pages: missing }),
+            }
+        }
+        // All of it has room now.
+        reservation.exemption = None;
+        Ok(())
+    }
+
     /// Waits for the room that there was not, however long that takes: a reader of the output may stop for a while.
     pub(crate) async fn wait(&self, reservation: &mut Reservation, missing: NoRoom) {
         tokio::select! {
@@ -161,6 +191,32 @@ mod tests {
             receiver.await.expect("no panic");
         }
         assert_eq!(budget.pages.available_permits(), 1);
+    }
+
+    #[tokio::test]
+    async fn content_gives_back_what_it_does_not_take_any_more() {
+        let budget = BodyBudget::new(8 * PAGE_BYTES);
+        let (mut first, mut second) = Default::default();
+        assert_eq!(budget.grow(&mut first, 7 * PAGE_BYTES), Ok(()));
+        assert!(!budget.is_ample(1));
+        let missing = budget.grow(&mut second, 3 * PAGE_BYTES).expect_err("one page is left");
+        budget.wait(&mut second, missing).await;
+        assert!(second.exemption.is_some());
+        // What has no room stays exempt, and what has is not.
+        assert_eq!(budget.resize(&mut second, 2 * PAGE_BYTES), Ok(()));
+        assert!(second.exemption.is_some());
+        assert_eq!(budget.resize(&mut second, PAGE_BYTES), Ok(()));
+        assert!(second.exemption.is_none());
+        assert_eq!(budget.resize(&mut second, 2 * PAGE_BYTES), Err(NoRoom { pages: 1 }));
+        assert_eq!(budget.resize(&mut first, 1), Ok(()));
+        assert_eq!(budget.pages.available_permits(), 6);
+        assert_eq!(budget.resize(&mut second, 2 * PAGE_BYTES), Ok(()));
+        assert!(budget.is_ample(PAGE_BYTES) && !budget.is_ample(2 * PAGE_BYTES));
+        assert_eq!(budget.resize(&mut second, 0), Ok(()));
+        assert_eq!(budget.grow(&mut first, PAGE_BYTES), Ok(()));
+        assert_eq!(budget.pages.available_permits(), 6);
+        drop((first, second));
+        assert_eq!(budget.pages.available_permits(), 8);
     }
 
     #[tokio::test]

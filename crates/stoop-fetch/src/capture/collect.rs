@@ -1,12 +1,14 @@
-//! Receives the content of a response into memory.
+//! Receives the content of a response into memory, and has what is too long for that written while it arrives.
 
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
 use stoop::{Error, ErrorKind, Response};
 
-use super::{BodyBudget, Capture, Reservation, Truncated};
+use super::gathered::Gathered;
+use super::spill::{BLOCK_BYTES, Spill, Spilling};
+use super::{BodyBudget, Capture, IN_MEMORY_MAX, NoRoom, Reservation, SpillSettings, Truncated};
 
 /// How content is received.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct Collector {
     pub(crate) has_exchanges: bool,
     /// How many bytes are kept; what follows them is counted only.
     pub(crate) keep_max: usize,
+    /// What is done with content that is not kept in memory, where not all of it has to be.
+    pub(crate) spilling: Option<SpillSettings>,
 }
 
 /// A response that was received, and why not all of it was, if so.
@@ -27,16 +31,17 @@ pub(crate) struct Collected {
     /// How long the content was.
     pub(crate) received: u64,
     pub(crate) fault: Option<Error>,
-    /// How long it waited for memory.
+    /// How long it waited for memory, and to be written.
     pub(crate) waited: Duration,
 }
 
-/// The clock of what is fetched. It stands still while content waits for memory: the server is not asked for any then.
+/// The clock of what is fetched. It stands still while content waits for memory or is written: the server is not asked
+/// for any then.
 pub(crate) trait Clock {
     /// It stands still from now on.
     fn stop(&self);
 
-    /// It goes on.
+    /// It goes on. Memory may have been given back.
     fn go_on(&self);
 }
 
@@ -47,134 +52,189 @@ impl Clock for () {
     fn go_on(&self) {}
 }
 
+/// What was received of a response.
+struct Intake<'a> {
+    response: &'a mut Response,
+    capture: Capture,
+    reservation: Reservation,
+    content: Gathered,
+    spilling: Option<Spilling<'a>>,
+    spill: Option<Box<Spill>>,
+    waited: Duration,
+}
+
 impl Collector {
-    /// Receives the content of `response`. Where it has to wait for memory, that is no time of its deadline: the
-    /// client's stands still, and so does `clock`.
+    /// Receives the content of `response`. Where it has to wait for memory, or until it is written, that is no time of
+    /// its deadline: the client's stands still, and so does `clock`.
     pub(crate) async fn collect(&self, response: &mut Response, clock: &impl Clock) -> Collected {
-        let mut capture = Capture::head(response);
-        let mut reservation = Reservation::default();
-        let (mut content, mut received, mut waited) = (Gathered::default(), 0, Duration::ZERO);
-        let cut_at = self.cut_at.map_or(usize::MAX, |at| usize::try_from(at).unwrap_or(usize::MAX));
-        let fault = loop {
-            let mut piece = match response.body_mut().chunk().await {
+        let capture = Capture::head(response);
+        let spilling = self.spilling.as_ref().and_then(|it| it.of(capture.status));
+        let keep_max = match &self.spilling {
+            Some(settings) if spilling.is_none() => settings.beginning_max(),
+            _ => self.keep_max,
+        };
+        let in_memory_max = if spilling.is_some() { IN_MEMORY_MAX } else { usize::MAX };
+        let cut_at = self.cut_at.unwrap_or(u64::MAX);
+        let mut received = 0_u64;
+        let mut intake = Intake {
+            response,
+            capture,
+            reservation: Reservation::default(),
+            content: Gathered::default(),
+            spilling,
+            spill: None,
+            waited: Duration::ZERO,
+        };
+        let (mut fault, mut error) = (None, None);
+        loop {
+            let mut piece = match intake.response.body_mut().chunk().await {
                 Ok(Some(piece)) => piece,
-                Ok(None) => break None,
+                Ok(None) => break,
                 Err(error) => {
-                    capture.truncated = Some(match error.kind() {
+                    intake.capture.truncated = Some(match error.kind() {
                         ErrorKind::TotalTimeout | ErrorKind::ReadTimeout => Truncated::Time,
                         ErrorKind::BodyTooLarge => Truncated::Length,
                         _ => Truncated::Disconnect,
                     });
-                    break Some(error);
+                    fault = Some(error);
+                    break;
                 }
             };
-            let room = cut_at - received;
+            let room = usize::try_from(cut_at - received).unwrap_or(usize::MAX);
             let is_cut = piece.len() > room;
             piece.truncate(room);
-            received += piece.len();
-            piece.truncate(self.keep_max.saturating_sub(content.len()));
-            if let Err(missing) = self.budget.grow(&mut reservation, piece.len()) {
-                response.body_mut().pause();
-                clock.stop();
-                let since = Instant::now();
-                self.budget.wait(&mut reservation, missing).await;
-                waited += since.elapsed();
-                clock.go_on();
-            }
-            if !piece.is_empty() {
-                content.push(piece);
+            received += piece.len() as u64;
+            let taken = match &mut intake.spill {
+                None => {
+                    piece.truncate(keep_max.saturating_sub(intake.content.len()));
+                    let missing = self.budget.grow(&mut intake.reservation, piece.len()).err();
+                    if !piece.is_empty() {
+                        intake.content.push(piece);
+                    }
+                    match missing.is_some() || intake.content.len() > in_memory_max {
+                        true => Box::pin(self.make_room(&mut intake, missing, clock)).await,
+                        false => Ok(()),
+                    }
+                }
+                Some(spill) => {
+                    spill.push(&piece);
+                    match spill.is_due() {
+                        true => Box::pin(self.write(&mut intake, clock)).await,
+                        false => Ok(()),
+                    }
+                }
+            };
+            if let Err(failed) = taken {
+                error = Some(failed);
+                break;
             }
             if is_cut {
-                capture.truncated = Some(Truncated::Length);
-                break None;
+                intake.capture.truncated = Some(Truncated::Length);
+                break;
+            }
+        }
+        if intake.spill.is_some() {
+            let finished = Box::pin(self.finish(&mut intake, fault.is_some(), clock)).await;
+            error = finished.err();
+        }
+        let Intake { mut capture, reservation, content, waited, .. } = intake;
+        match error {
+            Some(error) => capture.spilled = Some(Arc::new(Err(error))),
+            None if capture.spilled.is_none() => capture.content = content.into_bytes(),
+            None => {}
+        }
+        capture.reservation = Some(Arc::new(reservation));
+        Collected { capture, received, fault, waited }
+    }
+
+    /// Writes what has arrived, if it may be; otherwise waits until there is room for it.
+    ///
+    /// # Errors
+    /// It could not be written.
+    async fn make_room(
+        &self,
+        intake: &mut Intake<'_>,
+        missing: Option<NoRoom>,
+        clock: &impl Clock,
+    ) -> io::Result<()> {
+        if intake.spilling.is_some() {
+            return self.write(intake, clock).await;
+        }
+        if let Some(missing) = missing {
+            let since = intake.pause(clock);
+            self.budget.wait(&mut intake.reservation, missing).await;
+            intake.go_on(since, clock);
+        }
+        Ok(())
+    }
+
+    /// Writes what has arrived.
+    ///
+    /// # Errors
+    /// It could not be written.
+    async fn write(&self, intake: &mut Intake<'_>, clock: &impl Clock) -> io::Result<()> {
+        let Some(spilling) = intake.spilling else { return Ok(()) };
+        let since = intake.pause(clock);
+        // Blocks never take so much that jobs could not begin.
+        let has_room = self.budget.is_ample(BLOCK_BYTES);
+        let written = match intake.spill.take() {
+            Some(spill) => spilling.write(spill, has_room).await,
+            None => {
+                let pieces = std::mem::take(&mut intake.content).into_pieces();
+                intake.capture.content = spilling.beginning(&pieces);
+                spilling.begin(pieces, has_room).await
             }
         };
-        capture.content = content.into_bytes();
-        capture.reservation = Some(Arc::new(reservation));
-        Collected { capture, received: received as u64, fault, waited }
+        let result = written.map(|spill| intake.spill = Some(spill));
+        self.give_back(intake).await;
+        intake.go_on(since, clock);
+        result
+    }
+
+    /// Writes the rest.
+    ///
+    /// # Errors
+    /// It could not be written.
+    async fn finish(
+        &self,
+        intake: &mut Intake<'_>,
+        has_failed: bool,
+        clock: &impl Clock,
+    ) -> io::Result<()> {
+        let (Some(spilling), Some(spill)) = (intake.spilling, intake.spill.take()) else {
+            return Ok(());
+        };
+        let since = intake.pause(clock);
+        let spilled = spilling.finish(spill, has_failed).await;
+        self.give_back(intake).await;
+        intake.go_on(since, clock);
+        intake.capture.spilled = Some(Arc::new(Ok(spilled?)));
+        Ok(())
+    }
+
+    /// Gives back the memory of what was written, but for that of the next block.
+    async fn give_back(&self, intake: &mut Intake<'_>) {
+        let block = intake.spill.as_ref().map_or(0, |spill| spill.held_bytes());
+        let held = intake.capture.content.len() + block;
+        if let Err(missing) = self.budget.resize(&mut intake.reservation, held) {
+            self.budget.wait(&mut intake.reservation, missing).await;
+        }
     }
 }
 
-/// The least memory that is taken at once for content of several pieces.
-const SEGMENT_BYTES_MIN: usize = 16 << 10;
-
-/// Content that is not copied if it came in one piece. That of several is gathered in segments, each a quarter of what
-/// there is, so that no more than that is taken in vain, and joined at the end.
-#[derive(Debug, Default)]
-struct Gathered {
-    only: Bytes,
-    segments: Vec<Vec<u8>>,
-    len: usize,
-}
-
-impl Gathered {
-    fn len(&self) -> usize {
-        self.len
+impl Intake<'_> {
+    /// Nothing is received from now on. Returns the time, for [`go_on`](Self::go_on).
+    fn pause(&mut self, clock: &impl Clock) -> Instant {
+        self.response.body_mut().pause();
+        clock.stop();
+        Instant::now()
     }
 
-    fn push(&mut self, piece: Bytes) {
-        self.len += piece.len();
-        if self.segments.is_empty() && self.only.is_empty() {
-            self.only = piece;
-            return;
-        }
-        let only = std::mem::take(&mut self.only);
-        self.copy(&only);
-        self.copy(&piece);
-    }
-
-    fn copy(&mut self, mut bytes: &[u8]) {
-        if let Some(last) = self.segments.last_mut() {
-            let (fits, rest) = bytes.split_at(bytes.len().min(last.capacity() - last.len()));
-            last.extend_from_slice(fits);
-            bytes = rest;
-        }
-        if !bytes.is_empty() {
-            let room = bytes.len().max(self.len / 4).max(SEGMENT_BYTES_MIN);
-            let mut segment = Vec::with_capacity(room);
-            segment.extend_from_slice(bytes);
-            self.segments.push(segment);
-        }
-    }
-
-    fn into_bytes(mut self) -> Bytes {
-        match self.segments.len() {
-            0 => self.only,
-            1 => self.segments.remove(0).into(),
-            _ => {
-                let mut all = BytesMut::with_capacity(self.len);
-                for segment in self.segments {
-                    all.extend_from_slice(&segment);
-                }
-                all.freeze()
-            }
-        }
+    fn go_on(&mut self, since: Instant, clock: &impl Clock) {
+        self.waited += since.elapsed();
+        clock.go_on();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_piece_is_not_copied() {
-        let piece = Bytes::from(vec![7; 100]);
-        let mut content = Gathered::default();
-        content.push(Bytes::new());
-        content.push(piece.clone());
-        assert_eq!(content.into_bytes().as_ptr(), piece.as_ptr());
-    }
-
-    #[test]
-    fn pieces_are_joined_and_little_memory_is_taken_in_vain() {
-        let pieces: Vec<Vec<u8>> = (0..3000_usize).map(|n| vec![n as u8; 7 * n % 5000]).collect();
-        let mut content = Gathered::default();
-        for piece in &pieces {
-            content.push(Bytes::from(piece.clone()));
-            let taken: usize = content.segments.iter().map(Vec::capacity).sum();
-            assert!(taken <= content.len() * 5 / 4 + SEGMENT_BYTES_MIN, "{taken}");
-        }
-        assert_eq!(content.len(), pieces.concat().len());
-        assert_eq!(content.into_bytes(), pieces.concat());
-    }
-}
+mod tests;

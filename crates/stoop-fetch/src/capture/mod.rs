@@ -3,16 +3,20 @@
 mod budget;
 mod collect;
 mod exchanges;
+mod gathered;
+mod spill;
 
+use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use stoop::{Fields, Response, Version};
 
-pub(crate) use self::budget::{BodyBudget, Reservation};
+pub(crate) use self::budget::{BodyBudget, NoRoom, Reservation};
 pub(crate) use self::collect::{Clock, Collected, Collector};
 pub use self::exchanges::{Exchange, ExchangeResponse};
 pub(crate) use self::exchanges::{listen, recorded};
+pub(crate) use self::spill::{IN_MEMORY_MAX, SpillSettings, Spilled};
 use crate::earlier::EarlierResponse;
 
 /// A response with its content, as far as it was received.
@@ -29,7 +33,9 @@ pub struct Capture {
     pub version: Version,
     /// The fields of the head, in their order.
     pub fields: Fields,
-    /// The content, after transfer-coding, and decoded where the client decodes.
+    /// The content, after transfer-coding, and decoded where the client decodes. Where no format needs content, it may
+    /// be a beginning: as much as a run looks at, and the first 1 MiB if it [keeps
+    /// content](crate::Fetch::keep_content).
     pub content: Bytes,
     /// Whether content codings were taken off.
     pub is_decoded: bool,
@@ -42,6 +48,8 @@ pub struct Capture {
     pub truncated: Option<Truncated>,
     /// The memory that it takes, given back with the last clone.
     pub(crate) reservation: Option<Arc<Reservation>>,
+    /// What was done with content while it arrived, of which `content` is a beginning; or why that failed.
+    spilled: Option<Arc<io::Result<Spilled>>>,
 }
 
 /// Why the content of a response is incomplete: the words of `WARC-Truncated` (WARC 1.1 §5.13).
@@ -82,7 +90,23 @@ impl Capture {
             not_modified: None,
             truncated: None,
             reservation: None,
+            spilled: None,
         }
+    }
+
+    /// What was done with content while it arrived, if something was.
+    pub(crate) fn spilled(&self) -> Option<&Spilled> {
+        self.spilled.as_ref()?.as_ref().as_ref().ok()
+    }
+
+    /// Why content could not be written while it arrived, if it could not.
+    pub(crate) fn spill_error(&self) -> Option<&io::Error> {
+        self.spilled.as_ref()?.as_ref().as_ref().err()
+    }
+
+    /// Gives back the content, and its file if that has no name.
+    pub(crate) fn forget_content(&mut self) {
+        (self.content, self.spilled) = (Bytes::new(), None);
     }
 
     /// A response, for the tests of a format.
@@ -103,6 +127,7 @@ impl Capture {
             not_modified: None,
             truncated: None,
             reservation: None,
+            spilled: None,
         }
     }
 }

@@ -2,13 +2,15 @@
 
 mod names;
 mod place;
+mod unnamed;
 
 use std::io;
 use std::path::PathBuf;
 
 use self::names::{hash_name, id_name, url_name};
-use self::place::{place, with_path};
-use crate::capture::Capture;
+use self::place::{Content, place, with_path};
+pub(crate) use self::unnamed::UnnamedFile;
+use crate::capture::{Capture, Spilled};
 use crate::record::Outcome;
 use crate::schedule::Started;
 use crate::summary::ResultCode;
@@ -20,7 +22,10 @@ use crate::summary::ResultCode;
 /// BLAKE3 follow it; a name that the system does not take is replaced by that of [`FileNames::Hash`] at the last. The
 /// record of a job says in `saved` which file is its own, relative to the folder.
 ///
-/// Content that is being written is in the folder `.partial`.
+/// Content of more than 1 MiB is written while it arrives, so that a file may be longer than memory is, unless all of
+/// it is needed there: for a format that writes it, or as [UTF-8](crate::Fetch::text_as_utf8). What is being written is
+/// in the folder `.partial`. It is removed when its job fails or is cancelled; what is left by a process that was
+/// killed is by the next run that begins an hour later.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, FileNames, SaveFolder, format::JsonLines, source::Lines};
@@ -77,12 +82,30 @@ impl SaveFolder {
     /// # Errors
     /// The system's, with the path.
     pub(crate) fn prepare(&self) -> io::Result<()> {
-        place::prepare(&self.folder)
+        unnamed::prepare(&self.folder)
     }
 
     /// Removes what is needed while files are written only.
     pub(crate) fn finish(&self) {
-        place::finish(&self.folder);
+        unnamed::finish(&self.folder);
+    }
+
+    /// Whether the content of a response with this status is saved.
+    pub(crate) fn takes(&self, status: u16) -> bool {
+        self.has_any_status || matches!(status, 200..=299)
+    }
+
+    /// Whether the names of files depend on their content.
+    pub(crate) fn is_named_by_content(&self) -> bool {
+        self.names == FileNames::Hash
+    }
+
+    /// Begins a file for content that arrives.
+    ///
+    /// # Errors
+    /// The system's, with the path.
+    pub(crate) fn begin_file(&self) -> io::Result<UnnamedFile> {
+        UnnamedFile::create_lasting(&self.folder)
     }
 
     /// Saves the content of a job's response, and returns the file's path relative to the folder; none if it is not
@@ -96,23 +119,28 @@ impl SaveFolder {
         outcome: &Outcome,
         capture: &Capture,
     ) -> io::Result<Option<String>> {
-        let is_wanted = match outcome.code {
-            ResultCode::Status(200..=299) => true,
-            ResultCode::Status(_) => self.has_any_status,
-            ResultCode::Error(_) => false,
-        };
-        if !is_wanted {
+        if !matches!(outcome.code, ResultCode::Status(status) if self.takes(status)) {
             return Ok(None);
         }
+        let content = match capture.spilled() {
+            None => Content::Memory(&capture.content),
+            Some(Spilled { file: Some(file), length, blake3, .. }) => {
+                Content::File { file, length: *length, blake3: *blake3 }
+            }
+            Some(_) => return Ok(None),
+        };
         let name = match self.names {
-            FileNames::Hash => hash_name(&capture.content),
+            FileNames::Hash => {
+                let hash = content.blake3();
+                hash_name(hash.map_err(|error| with_path(&error, &self.folder))?)
+            }
             FileNames::Id => {
                 let id = job.options.as_ref().and_then(|options| options.id.as_deref());
                 id_name(id, &job.url)
             }
             FileNames::UrlPath => url_name(&job.url),
         };
-        let placed = place(&self.folder, &name, &capture.content);
+        let placed = place(&self.folder, &name, content);
         placed.map(Some).map_err(|error| with_path(&error, &self.folder.join(&name)))
     }
 }

@@ -9,9 +9,9 @@ const PART_BYTES_KEPT: usize = 150;
 /// How many digits of a hash tell apart what would have the same name.
 pub(super) const DISTINCT_DIGITS: usize = 16;
 
-/// The name by the content.
-pub(super) fn hash_name(content: &[u8]) -> String {
-    sharded(&blake3::hash(content).to_hex())
+/// The name by the BLAKE3 of the content.
+pub(super) fn hash_name(content: blake3::Hash) -> String {
+    sharded(&content.to_hex())
 }
 
 /// The name by an identifier, or by the URL.
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn content_and_urls_without_identifiers_are_named_by_their_hash() {
         let empty = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
-        assert_eq!(hash_name(b""), format!("af/13/{empty}"));
+        assert_eq!(hash_name(blake3::hash(b"")), format!("af/13/{empty}"));
         assert_eq!(id_name(None, b""), format!("af/13/{empty}"));
         assert_eq!(url_name(b"no URL at all"), id_name(None, b"no URL at all"));
     }

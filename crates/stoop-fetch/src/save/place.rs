@@ -1,102 +1,119 @@
 //! Puts a file in its place: whole or not at all, and over no other.
 
-use std::fs::{self, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::path::Path;
 
 use super::names::{DISTINCT_DIGITS, hash_name};
+use super::unnamed::UnnamedFile;
 
-/// The folder of files that are being written.
-const PARTIAL: &str = ".partial";
+/// How much of two files is compared at once.
+const COMPARED_BYTES: usize = 64 << 10;
 
-/// How old a half-written file is that no process writes any more: content is written in moments.
-const ABANDONED_AGE: Duration = Duration::from_secs(3600);
-
-/// Makes `folder`, and removes the half-written files of processes that are gone, as their age tells: numbers of
-/// processes are not those of another container.
-pub(super) fn prepare(folder: &Path) -> io::Result<()> {
-    let partial = folder.join(PARTIAL);
-    let of = |error: io::Error| with_path(&error, &partial);
-    fs::create_dir_all(&partial).map_err(of)?;
-    for entry in fs::read_dir(&partial).map_err(of)?.flatten() {
-        let written = entry.metadata().and_then(|about| about.modified());
-        let age = written.ok().and_then(|written| written.elapsed().ok());
-        if age.is_some_and(|age| age > ABANDONED_AGE) {
-            // Another process may have removed it.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-    Ok(())
+/// Content that is to be saved.
+#[derive(Clone, Copy)]
+pub(super) enum Content<'a> {
+    Memory(&'a [u8]),
+    /// It is in a file without a name.
+    File {
+        file: &'a UnnamedFile,
+        length: u64,
+        /// Its BLAKE3, if that was needed already.
+        blake3: Option<blake3::Hash>,
+    },
 }
 
-/// Removes the folder of half-written files, unless another process has some in it.
-pub(super) fn finish(folder: &Path) {
-    let _ = fs::remove_dir(folder.join(PARTIAL));
+impl Content<'_> {
+    /// Its BLAKE3.
+    ///
+    /// # Errors
+    /// The system's, of the file that has to be read for it.
+    pub(super) fn blake3(self) -> io::Result<blake3::Hash> {
+        match self {
+            Self::Memory(content) => Ok(blake3::hash(content)),
+            Self::File { blake3: Some(hash), .. } => Ok(hash),
+            Self::File { file, .. } => {
+                let mut hasher = blake3::Hasher::new();
+                hasher.update_reader(File::open(file.path())?)?;
+                Ok(hasher.finalize())
+            }
+        }
+    }
+
+    fn len(self) -> u64 {
+        match self {
+            Self::Memory(content) => content.len() as u64,
+            Self::File { length, .. } => length,
+        }
+    }
+
+    /// Whether `path` is a file with this content.
+    fn is_in(self, path: &Path) -> bool {
+        let is_file = fs::symlink_metadata(path)
+            .is_ok_and(|about| about.is_file() && about.len() == self.len());
+        is_file
+            && match self {
+                Self::Memory(content) => fs::read(path).is_ok_and(|there| there == content),
+                Self::File { file, .. } => are_equal(file.path(), path).unwrap_or(false),
+            }
+    }
+}
+
+/// Whether two files have the same content.
+fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
+    let open = |path| File::open(path).map(|file| BufReader::with_capacity(COMPARED_BYTES, file));
+    let (mut first, mut second) = (open(first)?, open(second)?);
+    loop {
+        let (one, other) = (first.fill_buf()?, second.fill_buf()?);
+        let length = one.len().min(other.len());
+        if length == 0 {
+            return Ok(one.len() == other.len());
+        }
+        if one[..length] != other[..length] {
+            return Ok(false);
+        }
+        first.consume(length);
+        second.consume(length);
+    }
 }
 
 /// Saves `content` as `folder/name`, or beside it if that is taken. Returns the name it has.
-pub(super) fn place(folder: &Path, name: &str, content: &[u8]) -> io::Result<String> {
-    let distinct = || blake3::hash(content).to_hex()[..DISTINCT_DIGITS].to_owned();
-    if has(&folder.join(name), content) {
+pub(super) fn place(folder: &Path, name: &str, content: Content<'_>) -> io::Result<String> {
+    let distinct = || content.blake3().map(|hash| hash.to_hex()[..DISTINCT_DIGITS].to_owned());
+    if content.is_in(&folder.join(name)) {
         return Ok(name.to_owned());
     }
-    let partial = write_partial(folder, content)?;
-    let placed = (|| {
-        if link(&partial, &folder.join(name), content)? {
-            return Ok(name.to_owned());
+    let mut written = None;
+    let partial = match content {
+        Content::Memory(bytes) => {
+            let written = written.insert(UnnamedFile::create(folder)?);
+            written.write(bytes)?;
+            written.path()
         }
-        let beside = format!("{name}~{}", distinct());
-        if link(&partial, &folder.join(&beside), content)? {
-            return Ok(beside);
-        }
-        // A file has the name of a folder on the way, or the name is too long for the system.
-        let (top, file) = (name.split('/').next().unwrap_or(name), name.rsplit('/').next());
-        let elsewhere = format!("{top}/~{}/{}", distinct(), file.unwrap_or(name));
-        if link(&partial, &folder.join(&elsewhere), content)? {
-            return Ok(elsewhere);
-        }
-        let by_content = hash_name(content);
-        match link(&partial, &folder.join(&by_content), content)? {
-            true => Ok(by_content),
-            false => Err(io::Error::from(ErrorKind::AlreadyExists)),
-        }
-    })();
-    let _ = fs::remove_file(&partial);
-    placed
-}
-
-/// Writes a file that no other has the name of.
-fn write_partial(folder: &Path, content: &[u8]) -> io::Result<PathBuf> {
-    static KEYS: OnceLock<RandomState> = OnceLock::new();
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    // Other processes with the same folder may have the same number, in containers of their own.
-    let number = NEXT.fetch_add(1, Relaxed);
-    let random = KEYS.get_or_init(RandomState::new).hash_one(number);
-    let path = folder.join(PARTIAL).join(format!("{random:016x}-{number}"));
-    let create = || OpenOptions::new().write(true).create_new(true).open(&path);
-    let mut file = match create() {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            // Another process with the same folder came to its end.
-            fs::create_dir_all(folder.join(PARTIAL))?;
-            create()?
-        }
-        file => file?,
+        Content::File { file, .. } => file.path(),
     };
-    match file.write_all(content) {
-        Ok(()) => Ok(path),
-        Err(error) => {
-            let _ = fs::remove_file(&path);
-            Err(error)
-        }
+    if link(partial, &folder.join(name), content)? {
+        return Ok(name.to_owned());
+    }
+    let beside = format!("{name}~{}", distinct()?);
+    if link(partial, &folder.join(&beside), content)? {
+        return Ok(beside);
+    }
+    // A file has the name of a folder on the way, or the name is too long for the system.
+    let (top, file) = (name.split('/').next().unwrap_or(name), name.rsplit('/').next());
+    let elsewhere = format!("{top}/~{}/{}", distinct()?, file.unwrap_or(name));
+    if link(partial, &folder.join(&elsewhere), content)? {
+        return Ok(elsewhere);
+    }
+    let by_content = hash_name(content.blake3()?);
+    match link(partial, &folder.join(&by_content), content)? {
+        true => Ok(by_content),
+        false => Err(io::Error::from(ErrorKind::AlreadyExists)),
     }
 }
 
 /// Gives the file `partial` the name `path`; false if that is taken by other content, or cannot be.
-fn link(partial: &Path, path: &Path, content: &[u8]) -> io::Result<bool> {
+fn link(partial: &Path, path: &Path, content: Content<'_>) -> io::Result<bool> {
     match fs::hard_link(partial, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             match path.parent().map_or(Ok(()), fs::create_dir_all) {
@@ -113,11 +130,11 @@ fn linked_or_taken(
     linked: io::Result<()>,
     partial: &Path,
     path: &Path,
-    content: &[u8],
+    content: Content<'_>,
 ) -> io::Result<bool> {
     match linked {
         Ok(()) => Ok(true),
-        Err(error) if is_taken(&error) => Ok(has(path, content)),
+        Err(error) if is_taken(&error) => Ok(content.is_in(path)),
         // A file system without hard links.
         Err(error)
             if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
@@ -125,7 +142,7 @@ fn linked_or_taken(
             // The name is taken by a file of our own, which the content then replaces.
             match OpenOptions::new().write(true).create_new(true).open(path) {
                 Ok(_) => fs::rename(partial, path).map(|()| true),
-                Err(error) if is_taken(&error) => Ok(has(path, content)),
+                Err(error) if is_taken(&error) => Ok(content.is_in(path)),
                 Err(error) => Err(error),
             }
         }
@@ -139,13 +156,6 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
 }
 
-/// Whether `path` is a file with this content.
-fn has(path: &Path, content: &[u8]) -> bool {
-    let is_file = fs::symlink_metadata(path)
-        .is_ok_and(|about| about.is_file() && about.len() == content.len() as u64);
-    is_file && fs::read(path).is_ok_and(|there| there == content)
-}
-
 /// The same error, with the path that it is of.
 pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
     io::Error::new(error.kind(), format!("cannot save {}: {error}", path.display()))
@@ -153,6 +163,9 @@ pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
+    use super::super::unnamed::{PARTIAL, prepare};
     use super::*;
 
     struct Folder(PathBuf);
@@ -179,13 +192,13 @@ mod tests {
     #[test]
     fn no_file_is_overwritten_and_the_same_content_is_saved_once() {
         let folder = Folder::new("taken");
-        let first = place(&folder.0, "h/a", b"one").expect("placed");
+        let first = place(&folder.0, "h/a", Content::Memory(b"one")).expect("placed");
         assert_eq!((first.as_str(), folder.content("h/a")), ("h/a", b"one".to_vec()));
-        assert_eq!(place(&folder.0, "h/a", b"one").expect("placed"), "h/a");
-        let second = place(&folder.0, "h/a", b"two").expect("placed");
+        assert_eq!(place(&folder.0, "h/a", Content::Memory(b"one")).expect("placed"), "h/a");
+        let second = place(&folder.0, "h/a", Content::Memory(b"two")).expect("placed");
         assert!(second.starts_with("h/a~") && second.len() == 4 + DISTINCT_DIGITS, "{second}");
         assert_eq!(folder.content(&second), b"two");
-        assert_eq!(place(&folder.0, "h/a", b"two").expect("placed"), second);
+        assert_eq!(place(&folder.0, "h/a", Content::Memory(b"two")).expect("placed"), second);
         assert_eq!(folder.content("h/a"), b"one");
         assert_eq!(fs::read_dir(folder.0.join(PARTIAL)).expect("there").count(), 0);
     }
@@ -193,11 +206,11 @@ mod tests {
     #[test]
     fn a_name_may_be_a_folder_and_a_file() {
         let folder = Folder::new("both");
-        place(&folder.0, "h/a/b", b"below").expect("placed");
-        let file = place(&folder.0, "h/a", b"above").expect("placed");
+        place(&folder.0, "h/a/b", Content::Memory(b"below")).expect("placed");
+        let file = place(&folder.0, "h/a", Content::Memory(b"above")).expect("placed");
         assert_eq!(folder.content(&file), b"above");
-        place(&folder.0, "h/c", b"above").expect("placed");
-        let below = place(&folder.0, "h/c/d", b"below").expect("placed");
+        place(&folder.0, "h/c", Content::Memory(b"above")).expect("placed");
+        let below = place(&folder.0, "h/c/d", Content::Memory(b"below")).expect("placed");
         assert_eq!(folder.content(&below), b"below");
         assert!(below.starts_with("h/~") && below.ends_with("/d"), "{below}");
     }
@@ -209,37 +222,45 @@ mod tests {
         fs::write(&outside, b"kept").expect("written");
         fs::create_dir(folder.0.join("h")).expect("made");
         std::os::unix::fs::symlink(&outside, folder.0.join("h/a")).expect("linked");
-        let name = place(&folder.0, "h/a", b"new!").expect("placed");
+        let name = place(&folder.0, "h/a", Content::Memory(b"new!")).expect("placed");
         assert_ne!(name, "h/a");
         assert_eq!(fs::read(&outside).expect("there"), b"kept");
-    }
-
-    #[test]
-    fn what_is_old_and_half_written_is_removed() {
-        let folder = Folder::new("gone");
-        let path = |name: &str| folder.0.join(PARTIAL).join(name);
-        fs::write(path("old"), b"half").expect("written");
-        fs::write(path("new"), b"half").expect("written");
-        let then = std::time::SystemTime::now() - 2 * ABANDONED_AGE;
-        let old = OpenOptions::new().write(true).open(path("old")).expect("there");
-        old.set_modified(then).expect("settable");
-        prepare(&folder.0).expect("there already");
-        assert!(!path("old").exists());
-        assert!(path("new").exists());
     }
 
     #[test]
     fn a_name_that_no_system_takes_is_replaced() {
         let folder = Folder::new("long");
         let name = format!("h/{}index.html", "a/".repeat(3000));
-        let placed = place(&folder.0, &name, b"deep").expect("placed");
+        let placed = place(&folder.0, &name, Content::Memory(b"deep")).expect("placed");
         assert!(placed.starts_with("h/~") && placed.ends_with("/index.html"), "{placed}");
         assert_eq!(folder.content(&placed), b"deep");
         fs::write(folder.0.join("host"), b"a file").expect("written");
-        let placed = place(&folder.0, "host/a/b", b"below").expect("placed");
+        let placed = place(&folder.0, "host/a/b", Content::Memory(b"below")).expect("placed");
         assert_eq!(
             (placed.as_str(), folder.content(&placed)),
-            (&*hash_name(b"below"), b"below".to_vec())
+            (&*hash_name(blake3::hash(b"below")), b"below".to_vec())
         );
+    }
+
+    #[test]
+    fn content_that_is_in_a_file_is_placed_by_the_same_rules() {
+        let folder = Folder::new("file");
+        let place = |bytes: &[u8], name| {
+            let mut file = UnnamedFile::create(&folder.0).expect("made");
+            file.write(bytes).expect("written");
+            let length = bytes.len() as u64;
+            place(&folder.0, name, Content::File { file: &file, length, blake3: None })
+        };
+        let (one, mut two) =
+            (vec![b'x'; 3 * COMPARED_BYTES + 7], vec![b'x'; 3 * COMPARED_BYTES + 7]);
+        two.extend_from_slice(b"y");
+        two.remove(0);
+        assert_eq!(place(&one, "h/a").expect("placed"), "h/a");
+        assert_eq!(place(&one, "h/a").expect("placed"), "h/a");
+        let beside = format!("h/a~{}", &blake3::hash(&two).to_hex()[..DISTINCT_DIGITS]);
+        assert_eq!(place(&two, "h/a").expect("placed"), beside);
+        assert_eq!(place(&two, "h/a").expect("placed"), beside);
+        assert_eq!((folder.content("h/a"), folder.content(&beside)), (one, two));
+        assert_eq!(fs::read_dir(folder.0.join(PARTIAL)).expect("there").count(), 0);
     }
 }

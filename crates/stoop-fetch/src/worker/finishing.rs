@@ -1,14 +1,15 @@
 //! From an outcome to its record: what is done with content comes between, on a thread where it takes long.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use stoop::Phase;
 use tokio::task::spawn_blocking;
 
 use super::Worker;
 use crate::format::RecordFormat;
+use crate::processing::not_saved;
 use crate::record::Outcome;
 use crate::run_state::RunState;
 use crate::slots::Answered;
@@ -55,7 +56,7 @@ impl<F: RecordFormat> Worker<F> {
             }
             // Its memory counts until the record is written, which has what is needed of it.
             if let Some(capture) = &mut outcome.capture {
-                capture.content = Bytes::new();
+                capture.forget_content();
             }
             (bytes, answered, outcome)
         };
@@ -70,6 +71,16 @@ impl<F: RecordFormat> Worker<F> {
 
 /// Works on the content of a job's response, if the filter has its record; says whether it has.
 fn process(run: &RunState, answered: &Answered, outcome: &mut Outcome) -> bool {
+    let unwritten = outcome.capture.as_ref().and_then(|capture| {
+        let error = capture.spill_error()?;
+        Some((capture.status, io::Error::new(error.kind(), error.to_string())))
+    });
+    if let Some((status, error)) = unwritten {
+        // The filter sees that: not all of the content has come.
+        not_saved(outcome, status, &error);
+        run.save_failed(error);
+        return run.keeps(&answered.record(&run.settings, outcome));
+    }
     if !run.keeps(&answered.record(&run.settings, outcome)) {
         return false;
     }

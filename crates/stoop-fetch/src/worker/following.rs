@@ -106,6 +106,8 @@ impl<F: RecordFormat> Clock for SlotJob<'_, F> {
 
     fn go_on(&self) {
         self.worker.slots.borrow_mut().start_clock(self.index);
+        // What was written meanwhile has given back its memory.
+        self.worker.run.relieve();
     }
 }
 

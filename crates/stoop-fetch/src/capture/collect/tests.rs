@@ -1,0 +1,164 @@
+//! Tests of content that is received, in memory and in files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use stoop::{Body, StatusCode};
+
+use super::*;
+use crate::digests::Digests;
+use crate::save::SaveFolder;
+
+const MIB: usize = 1 << 20;
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let process = std::process::id();
+        let path = std::env::temp_dir().join(format!("stoop-collect-{process}-{name}"));
+        fs::create_dir_all(&path).expect("writable");
+        Self(path)
+    }
+
+    /// What its unnamed files have.
+    fn unnamed(&self) -> Vec<Vec<u8>> {
+        let Ok(files) = fs::read_dir(self.0.join(".partial")) else { return Vec::new() };
+        files.map(|file| fs::read(file.expect("there").path()).expect("readable")).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn collector(folder: &Path, memory: usize) -> Collector {
+    let digests = Digests { blake3: false, sha256: true };
+    Collector {
+        budget: Arc::new(BodyBudget::new(memory)),
+        cut_at: None,
+        has_exchanges: false,
+        keep_max: usize::MAX,
+        spilling: Some(SpillSettings::new(Some(SaveFolder::new(folder)), digests, 10)),
+    }
+}
+
+/// Content in which no two places look the same.
+fn content(length: usize) -> Vec<u8> {
+    (0..length as u32 / 4 + 1).flat_map(u32::to_le_bytes).take(length).collect()
+}
+
+/// Receives `content` in pieces of `piece` bytes, and an error behind it if it has one.
+async fn collect(
+    collector: &Collector,
+    content: &[u8],
+    piece: usize,
+    has_error: bool,
+    status: StatusCode,
+) -> Collected {
+    let (sender, body) = Body::channel(1);
+    let mut response = Response::new(body).with_status(status);
+    let send = async move {
+        for piece in content.chunks(piece) {
+            if sender.send(piece.to_vec()).await.is_err() {
+                return;
+            }
+        }
+        if !has_error {
+            sender.finish().await.expect("it is received");
+        }
+    };
+    let receive = async move {
+        let collected = collector.collect(&mut response, &()).await;
+        drop(response);
+        collected
+    };
+    tokio::join!(receive, send).0
+}
+
+#[tokio::test]
+async fn long_content_is_in_a_file_and_short_content_is_not() {
+    let folder = Folder::new("long");
+    let collector = collector(&folder.0, 32 * MIB);
+    for (length, piece) in
+        [(MIB, 10_000), (MIB + 1, 10_000), (3 * MIB + 77, 4096), (4 * MIB, 600_000)]
+    {
+        let content = content(length);
+        let collected = collect(&collector, &content, piece, false, StatusCode::OK).await;
+        let capture = &collected.capture;
+        assert_eq!((collected.received, collected.fault.is_none()), (length as u64, true));
+        if length <= MIB {
+            assert!(capture.spilled().is_none());
+            assert_eq!(capture.content, content);
+            continue;
+        }
+        assert_eq!(capture.content, content[..10]);
+        let spilled = capture.spilled().expect("too long for memory");
+        assert_eq!(spilled.length, length as u64);
+        assert_eq!(spilled.blake3, Some(blake3::hash(&content)), "the name of the file");
+        assert_eq!(spilled.sha256, Some(crate::digests::sha256(&content)));
+        assert!(folder.unnamed() == [content]);
+        assert!(collector.budget.is_ample(15 * MIB));
+        drop(collected);
+        assert_eq!(folder.unnamed().len(), 0, "no name was given to it");
+    }
+}
+
+#[tokio::test]
+async fn nothing_waits_where_memory_is_short() {
+    let folder = Folder::new("short");
+    let collector = collector(&folder.0, 64 << 10);
+    let contents: Vec<_> = (0..5).map(|n| content(200_000 + n)).collect();
+    let receive = |n: usize| collect(&collector, &contents[n], 30_000, false, StatusCode::OK);
+    let all = tokio::join!(receive(0), receive(1), receive(2), receive(3), receive(4));
+    let all = [all.0, all.1, all.2, all.3, all.4];
+    let mut files = folder.unnamed();
+    files.sort_by_key(Vec::len);
+    assert!(files == contents);
+    drop(all);
+    assert_eq!(folder.unnamed().len(), 0);
+    let mut reservation = Reservation::default();
+    assert_eq!(collector.budget.grow(&mut reservation, 64 << 10), Ok(()), "all was given back");
+}
+
+#[tokio::test]
+async fn of_what_is_not_saved_there_is_no_file() {
+    let folder = Folder::new("unsaved");
+    let mut collector = collector(&folder.0, 32 * MIB);
+    let content = content(2 * MIB);
+    let failed = collect(&collector, &content, 50_000, true, StatusCode::OK).await;
+    assert_eq!(failed.capture.truncated, Some(Truncated::Disconnect));
+    let digest = Some(crate::digests::sha256(&content));
+    assert_eq!(failed.capture.spilled().expect("too long for memory").sha256, digest);
+    assert!(failed.fault.is_some() && folder.unnamed().is_empty());
+    let missing = collect(&collector, &content, 50_000, false, StatusCode::NOT_FOUND).await;
+    let spilled = missing.capture.spilled().expect("it has a digest");
+    assert_eq!((&spilled.sha256, spilled.file.is_none()), (&digest, true));
+    assert_eq!(missing.capture.content, content[..10]);
+    collector.cut_at = Some(MIB as u64 + 5);
+    let cut = collect(&collector, &content, 50_000, false, StatusCode::OK).await;
+    assert_eq!(cut.capture.truncated, Some(Truncated::Length));
+    assert!(folder.unnamed() == [&content[..MIB + 5]]);
+    let folder_of = SaveFolder::new(&folder.0);
+    collector.spilling = Some(SpillSettings::new(Some(folder_of), Digests::default(), 10));
+    let missing = collect(&collector, &content, 50_000, false, StatusCode::NOT_FOUND).await;
+    assert!(missing.capture.spilled().is_none());
+    assert_eq!(
+        (missing.received, missing.capture.content),
+        (MIB as u64 + 5, content[..10].to_vec().into())
+    );
+}
+
+#[tokio::test]
+async fn content_that_cannot_be_written_says_why() {
+    let folder = Folder::new("unwritable");
+    fs::write(folder.0.join(".partial"), "no folder").expect("writable");
+    let collector = collector(&folder.0, 32 * MIB);
+    let collected = collect(&collector, &content(2 * MIB), 50_000, false, StatusCode::OK).await;
+    let error = collected.capture.spill_error().expect("there is no place for it");
+    assert!(error.to_string().contains("cannot save"), "{error}");
+    assert!(collected.received < 2 << 20, "nothing more was asked for");
+}
