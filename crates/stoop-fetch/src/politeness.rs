@@ -14,12 +14,17 @@ const FAILURES_MAX: u32 = 20;
 /// Restarts of programs, and of machines of a cloud, are over by then.
 const OUTAGE_MAX: Duration = Duration::from_secs(30);
 
+/// Longer pauses of a host that answers 429 or 503 alone are not worth its jobs' time.
+const OVERLOAD_MAX: Duration = Duration::from_secs(600);
+
 /// How much a run asks of one host, in all its workers together: how many jobs are in flight at once, and how much
 /// time passes between the starts of two.
 ///
 /// A host that answers 429 or 503 is given half as many at once, and none at all for as long as its Retry-After says,
 /// up to [`pause_max`](Self::pause_max); without one, or with one of 0, for a time that begins at a second and doubles each time. It gets
-/// one more at once for each round of other answers, up to its limit.
+/// one more at once for each round of other answers, up to its limit. Where there was none for
+/// [`overload_max`](Self::overload_max), it is left alone as one that does not answer: its jobs get records of the kind
+/// `host_suspended`, and one is tried from time to time.
 ///
 /// A host with which twenty requests in turn came to nothing, without a single response, is left alone for a second, and its
 /// jobs wait. Then one request is sent; if that comes to nothing as well, the host is left alone for twice as long, and so on.
@@ -57,6 +62,7 @@ pub struct Politeness {
     pub(crate) pause_max: Duration,
     pub(crate) failures_max: u32,
     pub(crate) outage_max: Duration,
+    pub(crate) overload_max: Duration,
     pub(crate) group: HostGroup,
     pub(crate) robots: Option<Box<str>>,
 }
@@ -110,6 +116,7 @@ impl Default for Politeness {
             pause_max: Duration::from_secs(60),
             failures_max: FAILURES_MAX,
             outage_max: OUTAGE_MAX,
+            overload_max: OVERLOAD_MAX,
             group: HostGroup::Host,
             robots: None,
         }
@@ -149,6 +156,14 @@ impl Politeness {
     #[must_use]
     pub fn outage_max(self, outage: Duration) -> Self {
         Self { outage_max: outage.min(FOREVER), ..self }
+    }
+
+    /// How long a host may answer 429 and 503 alone until its jobs get records of the kind `host_suspended`. Otherwise
+    /// each job would take a pause, and a host with thousands of them, days. Zero has them get those from the first such
+    /// answer on. By default 10 minutes.
+    #[must_use]
+    pub fn overload_max(self, overload: Duration) -> Self {
+        Self { overload_max: overload.min(FOREVER), ..self }
     }
 
     /// What counts as one host. By default [`HostGroup::Host`].

@@ -267,7 +267,7 @@ impl Outcome {
     /// A job that is not tried, or not any further, because a host is left alone.
     pub(crate) fn host_suspended(host: &str) -> Self {
         let text = format!(
-            "{host} did not answer so many times in turn that it is left alone for a while"
+            "{host} did not answer, or answered 429 or 503 alone, for so long that it is left alone for a while"
         );
         Self::local_error("host_suspended", Phase::Queue, &text)
     }

@@ -76,7 +76,8 @@ Politeness: of one host, whatever its ports, at most 8 URLs are in flight at onc
 the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its
 Retry-After says, at most 60 s unless --host-pause-max says otherwise, or without one, or with one
 of 0, for 1 s, 2 s, 4 s and so on, and then given half as many at once, and one more with each round
-of other answers. A host that does not answer 20 times in turn is left alone for 1 s, 2 s, 4 s and
+of other answers; after 10 minutes, or --host-overload-max, without any other answer its URLs get
+host_suspended. A host that does not answer 20 times in turn is left alone for 1 s, 2 s, 4 s and
 so on, with one request in between that tries it, and its URLs wait. They go on once it answers. If
 it has not after 30 s, or --host-outage-max, they get host_suspended: a host that is gone takes that
 and one --timeout. URLs that come later try it from time to time. Time that a URL waits for its host

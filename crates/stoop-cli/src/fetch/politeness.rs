@@ -37,6 +37,10 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "SECONDS", value_parser = outage)]
     host_outage_max: Option<Duration>,
 
+    /// How long a host may answer 429 and 503 alone until its URLs get 'host_suspended' [default: 600]
+    #[arg(long, value_name = "SECONDS", value_parser = outage)]
+    host_overload_max: Option<Duration>,
+
     /// Longest time that a host is left alone for because of its Retry-After, or its Crawl-delay
     /// [default: 60]
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
@@ -60,7 +64,7 @@ pub(crate) struct PolitenessArgs {
     robots_agent: Option<String>,
 
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_outage_max", "host_pause_max", "by_domain", "by_address", "robots"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_outage_max", "host_overload_max", "host_pause_max", "by_domain", "by_address", "robots"])]
     no_politeness: bool,
 }
 
@@ -98,6 +102,10 @@ impl PolitenessArgs {
         };
         let politeness = match self.host_outage_max {
             Some(outage) => politeness.outage_max(outage),
+            None => politeness,
+        };
+        let politeness = match self.host_overload_max {
+            Some(overload) => politeness.overload_max(overload),
             None => politeness,
         };
         let politeness = match self.host_pause_max {
@@ -172,6 +180,8 @@ mod tests {
         assert_eq!(politeness(&slow, None), Some(expected));
         let patient = PolitenessArgs { host_pause_max: Some(second), ..args() };
         assert_eq!(politeness(&patient, None), Some(Politeness::default().pause_max(second)));
+        let brief = PolitenessArgs { host_overload_max: Some(second), ..args() };
+        assert_eq!(politeness(&brief, None), Some(Politeness::default().overload_max(second)));
         let by_address = PolitenessArgs { by_address: true, ..args() };
         let expected = Politeness::default().group(HostGroup::Address);
         assert_eq!(politeness(&by_address, None), Some(expected.clone()));

@@ -48,6 +48,8 @@ pub(super) struct Host {
     pauses: u32,
     /// When it last asked for less. What was started before says nothing new.
     overloaded_at: Option<Instant>,
+    /// Since when it has answered nothing but that.
+    overload_since: Option<Instant>,
     /// How many requests came to nothing since its last response.
     failures: u32,
     /// Since when it has been suspended, again and again, without a response in between.
@@ -56,7 +58,7 @@ pub(super) struct Host {
     suspensions: u32,
     /// Until when its jobs are not tried.
     suspended_until: Option<Instant>,
-    /// The outage was too long to be waited for: while it is suspended, its jobs are answered at once.
+    /// The outage or overload was too long to be waited for: while it is suspended, its jobs are answered at once.
     is_given_up: bool,
     /// One request tries whether it answers after a suspension.
     is_tried: bool,
@@ -84,6 +86,7 @@ impl Host {
             allowed: politeness.per_host as f64,
             pauses: 0,
             overloaded_at: None,
+            overload_since: None,
             failures: 0,
             outage_since: None,
             suspensions: 0,
@@ -243,12 +246,19 @@ impl Host {
         if feedback == Feedback::None || self.suspended_until.is_none_or(|until| start >= until) {
             self.is_tried = false;
         }
+        if matches!(feedback, Feedback::Answered | Feedback::Overloaded(_)) {
+            (self.failures, self.suspensions) = (0, 0);
+            (self.outage_since, self.suspended_until, self.failed_at) = (None, None, None);
+            (self.is_given_up, self.is_tried) = (false, false);
+        }
         match feedback {
             Feedback::None => {}
             Feedback::Failed => self.failed(politeness, start, now),
-            Feedback::Answered if self.overloaded_at.is_some_and(|at| start <= at) => {}
+            Feedback::Answered if self.overloaded_at.is_some_and(|at| start <= at) => {
+                self.overload_since = None;
+            }
             Feedback::Answered => {
-                self.pauses = 0;
+                (self.overload_since, self.pauses) = (None, 0);
                 let limit = politeness.per_host as f64;
                 self.allowed = (self.allowed + 1.0 / self.allowed).min(limit);
                 if self.allowed >= limit {
@@ -265,12 +275,15 @@ impl Host {
                 let pause = pause.filter(|pause| *pause >= PAUSE_MIN);
                 let pause = pause.unwrap_or(PAUSE_MIN * doubled).min(politeness.pause_max);
                 self.next_start = self.next_start.max(now + pause);
+                let overload =
+                    now.saturating_duration_since(*self.overload_since.get_or_insert(now));
+                if let Some(beyond) = overload.checked_sub(politeness.overload_max) {
+                    // Twice as long each time, because that is what has passed then.
+                    let until = now + beyond.clamp(SUSPENSION, SUSPENSION_MAX);
+                    self.suspended_until = Some(until.max(self.next_start));
+                    self.is_given_up = true;
+                }
             }
-        }
-        if matches!(feedback, Feedback::Answered | Feedback::Overloaded(_)) {
-            (self.failures, self.suspensions) = (0, 0);
-            (self.outage_since, self.suspended_until, self.failed_at) = (None, None, None);
-            (self.is_given_up, self.is_tried) = (false, false);
         }
     }
 

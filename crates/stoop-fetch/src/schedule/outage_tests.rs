@@ -172,6 +172,72 @@ fn sixty_four_requests_of_other_hosts_wait_and_the_next_is_told_so() {
     assert!(tickets[..64].iter().all(|ticket| answer(ticket) == Some(Answer::Suspended)));
 }
 
+/// Each of its jobs took a pause of up to a minute: days for a long list.
+#[test]
+fn a_host_that_asks_for_less_for_ten_minutes_is_given_up_until_it_answers() {
+    let mut test = Test::new(Politeness::default(), &["http://a/"; 100]);
+    let jobs = std::iter::from_fn(|| test.start().map(|(_, host)| (test.now, host)));
+    let jobs: Vec<_> = jobs.collect();
+    let (begun, host) = jobs[0];
+    for (start, host) in jobs {
+        test.finish(host, start, Feedback::Overloaded(None));
+    }
+    let mut starts = Vec::new();
+    loop {
+        match test.start() {
+            Some((_, Some(host))) => {
+                let start = test.now;
+                starts.push(start.duration_since(begun).as_secs());
+                test.finish(Some(host), start, Feedback::Overloaded(Some(60 * SECOND)));
+            }
+            Some((_, None)) => break,
+            None => test.now = test.queue.next_time().expect("the end of a pause"),
+        }
+    }
+    assert_eq!(starts, [1, 61, 121, 181, 241, 301, 361, 421, 481, 541, 601]);
+    while test.start().is_some() {}
+    assert_eq!(test.queue.held(), 0, "all of them were answered");
+    // One tries it now and then, and the others are answered; its own pause counts, too.
+    for (wait, again) in [(60, 61), (61, 122), (122, 244), (244, 300), (300, 300)] {
+        test.now += wait * SECOND;
+        test.receive(&["http://a/"; 2]);
+        let (start, (_, tried)) = (test.now, test.start().expect("its time has come"));
+        assert_eq!((tried, test.start()), (host, None), "{wait}");
+        test.finish(tried, start, Feedback::Overloaded(Some(60 * SECOND)));
+        assert_eq!(test.start().map(|(_, host)| host), Some(None));
+        test.receive(&["http://a/"]);
+        test.now += again * SECOND - Duration::from_millis(1);
+        assert_eq!(test.start().map(|(_, host)| host), Some(None), "{again}");
+        test.now -= again * SECOND - Duration::from_millis(1);
+    }
+    test.now += 300 * SECOND;
+    test.receive(&["http://a/"; 3]);
+    let (start, (_, tried)) = (test.now, test.start().expect("its time has come"));
+    test.finish(tried, start, Feedback::Answered);
+    assert_eq!(test.start_all().len(), 2, "it answers");
+}
+
+#[test]
+fn any_other_answer_ends_an_overload() {
+    let politeness = Politeness::default().overload_max(3 * SECOND);
+    let mut test = Test::new(politeness, &["http://a/"; 20]);
+    let (early, host) = (test.now, test.start().expect("ready").1);
+    let overloaded = |test: &mut Test, host| {
+        test.now = test.now.max(test.queue.next_time().unwrap_or(test.now));
+        let (start, (_, started)) = (test.now, test.start().expect("after a pause"));
+        assert_eq!(started, host);
+        test.finish(started, start, Feedback::Overloaded(Some(2 * SECOND)));
+    };
+    overloaded(&mut test, host);
+    overloaded(&mut test, host);
+    // That was sent before.
+    test.finish(host, early, Feedback::Answered);
+    overloaded(&mut test, host);
+    overloaded(&mut test, host);
+    overloaded(&mut test, host);
+    assert_eq!(test.start().map(|(_, host)| host), Some(None), "4 s since the first one");
+}
+
 #[test]
 fn a_run_says_how_long_is_waited() {
     let politeness = Politeness::default().failures_max(1).outage_max(Duration::from_secs(4));
