@@ -75,9 +75,9 @@ impl Processing {
         {
             capture.content = text;
         }
-        let saved = match &self.save {
-            Some(save) => save.save(job, outcome, &capture),
-            None => Ok(None),
+        let saved = match (&self.save, capture.content_to_save()) {
+            (Some(save), Some(content)) => save.save(job, outcome.code, content),
+            _ => Ok(None),
         };
         let result = match saved {
             Ok(path) => {

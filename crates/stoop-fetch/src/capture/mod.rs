@@ -18,6 +18,7 @@ pub use self::exchanges::{Exchange, ExchangeResponse};
 pub(crate) use self::exchanges::{listen, recorded};
 pub(crate) use self::spill::{IN_MEMORY_MAX, SpillSettings, Spilled};
 use crate::earlier::EarlierResponse;
+use crate::save;
 
 /// A response with its content, as far as it was received.
 ///
@@ -97,6 +98,15 @@ impl Capture {
     /// What was done with content while it arrived, if something was.
     pub(crate) fn spilled(&self) -> Option<&Spilled> {
         self.spilled.as_ref()?.as_ref().as_ref().ok()
+    }
+
+    /// All of the content, for the file that it is saved as; none if it is not in one.
+    pub(crate) fn content_to_save(&self) -> Option<save::Content<'_>> {
+        let Some(spilled) = self.spilled() else {
+            return Some(save::Content::Memory(&self.content));
+        };
+        let (length, blake3) = (spilled.length, spilled.blake3);
+        spilled.file.as_ref().map(|file| save::Content::File { file, length, blake3 })
     }
 
     /// Why content could not be written while it arrived, if it could not.

@@ -8,10 +8,10 @@ use std::io;
 use std::path::PathBuf;
 
 use self::names::{hash_name, id_name, url_name};
-use self::place::{Content, place, with_path};
+pub(crate) use self::place::Content;
+use self::place::place;
 pub(crate) use self::unnamed::UnnamedFile;
-use crate::capture::{Capture, Spilled};
-use crate::record::Outcome;
+use self::unnamed::with_path;
 use crate::schedule::Started;
 use crate::summary::ResultCode;
 
@@ -116,19 +116,12 @@ impl SaveFolder {
     pub(crate) fn save(
         &self,
         job: &Started,
-        outcome: &Outcome,
-        capture: &Capture,
+        code: ResultCode,
+        content: Content<'_>,
     ) -> io::Result<Option<String>> {
-        if !matches!(outcome.code, ResultCode::Status(status) if self.takes(status)) {
+        if !matches!(code, ResultCode::Status(status) if self.takes(status)) {
             return Ok(None);
         }
-        let content = match capture.spilled() {
-            None => Content::Memory(&capture.content),
-            Some(Spilled { file: Some(file), length, blake3, .. }) => {
-                Content::File { file, length: *length, blake3: *blake3 }
-            }
-            Some(_) => return Ok(None),
-        };
         let name = match self.names {
             FileNames::Hash => {
                 let hash = content.blake3();

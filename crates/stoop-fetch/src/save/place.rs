@@ -12,7 +12,7 @@ const COMPARED_BYTES: usize = 64 << 10;
 
 /// Content that is to be saved.
 #[derive(Clone, Copy)]
-pub(super) enum Content<'a> {
+pub(crate) enum Content<'a> {
     Memory(&'a [u8]),
     /// It is in a file without a name.
     File {
@@ -154,11 +154,6 @@ fn linked_or_taken(
 fn is_taken(error: &io::Error) -> bool {
     use ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
     matches!(error.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
-}
-
-/// The same error, with the path that it is of.
-pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot save {}: {error}", path.display()))
 }
 
 #[cfg(test)]

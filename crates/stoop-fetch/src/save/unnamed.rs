@@ -8,8 +8,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::place::with_path;
-
 /// The folder of files that are being written.
 pub(super) const PARTIAL: &str = ".partial";
 
@@ -111,6 +109,11 @@ impl Drop for UnnamedFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// The same error, with the path that it is of.
+pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot save {}: {error}", path.display()))
 }
 
 #[cfg(test)]
