@@ -110,11 +110,13 @@ fn the_header_of_version_2_names_the_client() {
 fn a_connection_of_the_proxys_own_is_the_proxys() {
     reads(&v2(&[0x20, 0, 0, 0]), None);
     reads(&v2(&[0x20, 0x11, 0, 3, 1, 2, 3]), None);
+    reads(&v2(&[0x20, 0x77, 0, 1, 9]), None);
     reads(&v2(&[0x21, 0, 0, 0]), None);
     reads(&v2(&[0x21, 0, 0, 5, 1, 2, 3, 4, 5]), None);
     reads(&v2(&[&[0x21, 0x31, 0, 216][..], &[b'/'; 216]].concat()), None);
     reads(&v2(&[&[0x21, 0x12, 0, 12][..], &[1; 12]].concat()), None);
-    reads(&v2(&[0x21, 0x77, 0, 1, 9]), None);
+    reads(&v2(&[0x21, 0x01, 0, 1, 9]), None);
+    reads(&v2(&[0x21, 0x20, 0, 1, 9]), None);
 }
 
 #[test]
@@ -122,9 +124,12 @@ fn another_header_of_version_2_is_malformed() {
     let v4 = [1; 12];
     let with = |head: &[u8], tlvs: &[u8]| v2(&[head, &v4, tlvs].concat());
     for header in [
-        // Version 1, an unknown command, too few addresses.
+        // Version 1, an unknown command, family and protocol, too few addresses.
         v2(&[0x11, 0x11, 0, 0]),
         v2(&[0x22, 0x11, 0, 0]),
+        v2(&[0x21, 0x41, 0, 0]),
+        v2(&[0x21, 0x13, 0, 12, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]),
+        v2(&[0x21, 0x77, 0, 1, 9]),
         v2(&[0x21, 0x11, 0, 3, 1, 2, 3]),
         v2(&[0x21, 0x21, 0, 12, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]),
         // TLVs that end early.

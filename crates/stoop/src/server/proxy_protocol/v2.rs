@@ -23,8 +23,14 @@ pub(super) fn parse(received: &[u8]) -> Parsed {
     let [version_and_command, family, high, low] = [fixed[12], fixed[13], fixed[14], fixed[15]];
     let length = usize::from(u16::from_be_bytes([high, low]));
     let bytes = FIXED_BYTES + length;
-    // Another version or command must be refused, an unknown family or protocol must not.
-    if !matches!(version_and_command, 0x20 | 0x21) || bytes > HEADER_BYTES_MAX {
+    // Another version or command must be refused; and another family than UNSPEC, INET, INET6 and UNIX, and another
+    // protocol than UNSPEC, STREAM and DGRAM, but with LOCAL, where they are ignored.
+    let is_known = match version_and_command {
+        0x20 => true,
+        0x21 => family >> 4 <= 0x3 && family & 0xf <= 0x2,
+        _ => false,
+    };
+    if !is_known || bytes > HEADER_BYTES_MAX {
         return Parsed::Malformed;
     }
     let Some(content) = rest.get(..length) else { return Parsed::Partial };
@@ -38,7 +44,7 @@ pub(super) fn parse(received: &[u8]) -> Parsed {
         0x31 | 0x32 => 216,
         0x12 => 12,
         0x22 => 36,
-        // Of an unknown family it is not known how long its addresses are, and so where TLVs begin.
+        // Where family or protocol is UNSPEC it is not known how long addresses are, and so where TLVs begin.
         _ => length,
     };
     let Some((addresses, tlvs)) = content.split_at_checked(addresses) else {
