@@ -155,16 +155,17 @@ impl Place {
 impl fmt::Display for Binding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.security {
-            Security::ByServer | Security::Cleartext => "http",
-            Security::Secure => "https",
+            Security::ByServer => "",
+            Security::Cleartext => "http://",
+            Security::Secure => "https://",
             #[cfg(any(feature = "tls", feature = "tls-ring"))]
-            Security::Tls(_) => "https",
+            Security::Tls(_) => "https://",
         };
         match &self.place {
             Place::Inet(addresses) => {
                 for (index, address) in addresses.iter().enumerate() {
                     let comma = if index == 0 { "" } else { ", " };
-                    write!(f, "{comma}{scheme}://{address}")?;
+                    write!(f, "{comma}{scheme}{address}")?;
                 }
                 Ok(())
             }

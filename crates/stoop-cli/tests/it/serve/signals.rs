@@ -107,7 +107,7 @@ fn a_process_that_cannot_listen_says_why_before_it_is_given_up() {
     for time in 0..20 {
         served.signal("USR2");
         let said = messages.next();
-        assert!(said.starts_with(&format!("cannot listen on http://{taken}: ")), "{time}: {said}");
+        assert!(said.starts_with(&format!("cannot listen on {taken}: ")), "{time}: {said}");
         let said = messages.next();
         let end = "the new process does not serve: exit status: 3; this one goes on";
         assert_eq!(said, format!("cannot hand over: {end}"), "{time}");

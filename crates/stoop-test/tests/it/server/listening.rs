@@ -237,7 +237,7 @@ async fn of_several_addresses_the_first_that_can_be_listened_on_is_taken() {
     server.close().await;
     let error = Server::listen(&[taken, taken][..]).unwrap().run_here(hello).unwrap_err();
     let text = error.to_string();
-    let both = format!("cannot listen on http://{taken}, http://{taken}: ");
+    let both = format!("cannot listen on {taken}, {taken}: ");
     assert!(text.starts_with(&both) && text.contains("another program listens there"), "{text}");
 }
 
