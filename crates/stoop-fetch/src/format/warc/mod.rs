@@ -94,7 +94,8 @@ impl Warc {
 
     /// Writes content once: where a response has the content of one before, by its digest, a record of type `revisit`
     /// with its head and a reference takes the place of the record of type `response` (WARC 1.1 §6.7.2). What the
-    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. Off by
+    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. A run that
+    /// is [resumed](crate::RunFolder) does not remember what was written before, and writes such content once more. Off by
     /// default.
     #[must_use]
     pub fn revisits(self, memory: usize) -> Self {
