@@ -16,6 +16,7 @@ mod cache_control;
 #[cfg(feature = "tls")]
 mod certificate;
 mod check;
+mod check_place;
 mod choices;
 mod config;
 mod config_file;
