@@ -3,13 +3,19 @@
 //! A client that asks for the same again sends the same few bytes, each an index of the tables. As long as the decoder's
 //! table is the same too, they say the same, and need not be decoded and checked line by line.
 
+use std::fmt;
+
 use crate::h2::section::Section;
 
 /// The longest block that is kept. One that is all, or mostly, in the tables is much shorter.
 const BLOCK_BYTES_MAX: usize = 256;
 
+/// The largest section that is kept: names, values and 32 bytes for each line (RFC 9113 §6.5.2). A short block can say as
+/// much as the limits allow, and a connection that is idle keeps it.
+const SECTION_BYTES_MAX: usize = 1024;
+
 /// The block of a request that came last and has left the decoder's table as it was.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct LastBlock {
     bytes: Vec<u8>,
     /// What it says, once it has come twice.
@@ -31,7 +37,7 @@ impl LastBlock {
             return;
         }
         self.forget();
-        if block.len() <= BLOCK_BYTES_MAX {
+        if block.len() <= BLOCK_BYTES_MAX && section.list_bytes() <= SECTION_BYTES_MAX {
             self.bytes.extend_from_slice(block);
         }
     }
@@ -47,6 +53,13 @@ impl LastBlock {
         let section = self.section.as_ref();
         let section = section.map_or(0, |section| size_of::<Section>() + section.heap_bytes());
         self.bytes.capacity() + section
+    }
+}
+
+/// Without what the block says: it may have a password.
+impl fmt::Debug for LastBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LastBlock").field("bytes", &self.bytes.len()).finish_non_exhaustive()
     }
 }
 
@@ -160,5 +173,36 @@ mod tests {
                 assert!(coding.last_block.section_of(block).is_none());
             }
         }
+    }
+
+    /// Beyond the tables, a connection that is idle keeps little of it.
+    #[test]
+    fn a_short_block_that_says_much_is_not_kept() {
+        // A line of 400 bytes, which is 62 then, and :authority 63.
+        let inserts = [INSERTS, b"\x40\x01x\x7f\x91\x02", &[b'v'; 400]].concat();
+        for (lines, is_kept) in [(1, true), (2, false), (100, false)] {
+            let block = [&b"\x82\x86\x84\xbf"[..], &vec![0xbe; lines]].concat();
+            let mut coding = coding();
+            for _ in 0..4 {
+                read(&mut coding, &inserts).unwrap();
+                let bytes = coding.heap_bytes();
+                for _ in 0..4 {
+                    read(&mut coding, &block).unwrap();
+                }
+                assert_eq!(coding.last_block.section_of(&block).is_some(), is_kept, "{lines}");
+                assert!(coding.heap_bytes() < bytes + 3 * SECTION_BYTES_MAX, "{lines}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_secret_is_shown() {
+        let (mut coding, block) = (coding(), b"\x82\x86\x84\xbe\x1f\x08\x03abc");
+        for block in [INSERTS, block, block] {
+            coding.decode(block, SectionKind::Request, OPTIONS, &Limits::default()).unwrap();
+            coding.section = Section::default();
+        }
+        let shown = format!("{coding:?}");
+        assert!(!shown.contains("abc") && !shown.contains("97, 98, 99"), "{shown}");
     }
 }
