@@ -92,7 +92,12 @@ pub(super) fn app(
         && settings.https_redirect.unwrap_or(auth.is_some())
     {
         // Around the users: no password is asked for in clear.
-        router = router.layer(ToHttps::new(port.clone(), opened(settings)?));
+        let mut challenges = opened(settings)?;
+        if auth.is_some() {
+            // A link could lead to what needs a password.
+            challenges = challenges.symlinks(Symlinks::Refuse);
+        }
+        router = router.layer(ToHttps::new(port.clone(), challenges));
     }
     if let Some(headers) = Headers::parse(&settings.header)? {
         // Not around the redirect: what is meant for https is not sent with it.

@@ -40,6 +40,9 @@ impl CacheControl {
                     "write VALUE, or PATTERN:VALUE, such as 'no-cache' or '*.js: max-age=3600'",
                 );
             }
+            if pattern.is_none() && (value.contains('*') || value.starts_with('/')) {
+                return wrong("a colon is missing behind the pattern: '*.js: max-age=3600'");
+            }
             if text.contains(char::is_control) {
                 return wrong("there is a control character in it");
             }
@@ -135,7 +138,16 @@ mod tests {
 
     #[test]
     fn what_is_no_rule_is_refused() {
-        for wrong in ["", " ", "*.js:", ":no-cache", "no-cache\r\nx: y", "*.js:a\nb"] {
+        for wrong in [
+            "",
+            " ",
+            "*.js:",
+            ":no-cache",
+            "no-cache\r\nx: y",
+            "*.js:a\nb",
+            "*.js no-cache",
+            "/a no-cache",
+        ] {
             let parsed = CacheControl::parse(&[wrong.to_owned()]);
             let Err(CommandFailure::Usage(message)) = parsed else { panic!("{wrong:?}") };
             assert!(message.starts_with("--cache-control ") && !message.contains('\n'));
