@@ -5,7 +5,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "invalid_url" => "the line is not an http or https URL",
         "host_suspended" => {
-            "the host did not answer any more, or 429 and 503 alone; --host-outage-max and --host-overload-max wait longer"
+            "the host did not answer any more, or nothing but 429 and 503; --host-outage-max and --host-overload-max wait longer"
         }
         "robots_denied" => {
             "robots.txt does not allow it; --format jsonl says why, and without --robots it is not asked"

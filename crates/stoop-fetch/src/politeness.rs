@@ -158,7 +158,7 @@ impl Politeness {
         Self { outage_max: outage.min(FOREVER), ..self }
     }
 
-    /// How long a host may answer 429 and 503 alone until its jobs get records of the kind `host_suspended`. Otherwise
+    /// How long a host may answer nothing but 429 and 503 until its jobs get records of the kind `host_suspended`. Otherwise
     /// each job would take a pause, and a host with thousands of them, days. Zero has them get those from the first such
     /// answer on. By default 10 minutes.
     #[must_use]

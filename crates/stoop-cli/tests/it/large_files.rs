@@ -168,7 +168,9 @@ fn a_signal_leaves_nothing_of_what_is_not_whole() {
     feed(&mut child, [server.url("/silent/8"), server.url("/silent/16")].join("\n"));
     let partial = folder.0.join(".partial");
     wait_for("two files that are being written", || {
-        let files = fs::read_dir(&partial).into_iter().flatten().flatten();
+        // The run has a folder of its own there.
+        let runs = fs::read_dir(&partial).into_iter().flatten().flatten();
+        let files = runs.flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
         let lengths = files.map(|file| file.metadata().map_or(0, |about| about.len()));
         lengths.filter(|length| *length > MIB as u64).count() == 2
     });

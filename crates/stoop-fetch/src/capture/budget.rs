@@ -85,10 +85,15 @@ impl BodyBudget {
         Ok(())
     }
 
-    /// Whether so little of it is taken that content may have `bytes` that it could do without: with them no more than
+    /// Whether so little of it is taken that content may have `bytes` more for speed: with them no more than
     /// half, so that jobs start.
     pub(crate) fn is_ample(&self, bytes: usize) -> bool {
         self.pages.available_permits() >= self.pages_max / 2 + bytes.div_ceil(PAGE_BYTES)
+    }
+
+    /// Whether more than a quarter of it is taken, so that content goes to its file before it is long.
+    pub(crate) fn is_burdened(&self) -> bool {
+        self.pages.available_permits() < self.pages_max / 4 * 3
     }
 
     /// Has a content take `bytes` from now on, which is mostly less than before.

@@ -10,6 +10,9 @@ use super::gathered::Gathered;
 use super::spill::{BLOCK_BYTES, Spill, Spilling};
 use super::{BodyBudget, Capture, IN_MEMORY_MAX, NoRoom, Reservation, SpillSettings, Truncated};
 
+/// Content up to this length stays in memory as long as there is room, though others need some soon.
+const SPILLED_BYTES_MIN: usize = 64 << 10;
+
 /// How content is received.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
@@ -111,7 +114,12 @@ impl Collector {
                     if !piece.is_empty() {
                         intake.content.push(piece);
                     }
-                    match missing.is_some() || intake.content.len() > in_memory_max {
+                    let is_due = missing.is_some()
+                        || intake.content.len() > in_memory_max
+                        || intake.content.len() > SPILLED_BYTES_MIN
+                            && intake.may_spill()
+                            && self.budget.is_burdened();
+                    match is_due {
                         true => Box::pin(self.make_room(&mut intake, missing, clock)).await,
                         false => Ok(()),
                     }
@@ -157,7 +165,7 @@ impl Collector {
         missing: Option<NoRoom>,
         clock: &impl Clock,
     ) -> io::Result<()> {
-        if intake.spilling.is_some() {
+        if intake.may_spill() {
             return self.write(intake, clock).await;
         }
         if let Some(missing) = missing {
@@ -223,6 +231,11 @@ impl Collector {
 }
 
 impl Intake<'_> {
+    /// Whether what has arrived may be written: as much of its beginning is here as is looked at.
+    fn may_spill(&self) -> bool {
+        self.spilling.is_some_and(|spilling| self.content.len() >= spilling.beginning_max())
+    }
+
     /// Nothing is received from now on. Returns the time, for [`go_on`](Self::go_on).
     fn pause(&mut self, clock: &impl Clock) -> Instant {
         self.response.body_mut().pause();

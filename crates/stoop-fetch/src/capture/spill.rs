@@ -149,6 +149,11 @@ impl Spilling<'_> {
         .await
     }
 
+    /// How much of the beginning stays in memory.
+    pub(super) fn beginning_max(&self) -> usize {
+        self.settings.beginning_max
+    }
+
     /// The beginning of content that has arrived in these pieces, as far as it stays in memory.
     pub(super) fn beginning(&self, pieces: &[Bytes]) -> Bytes {
         let mut beginning = BytesMut::new();
@@ -173,6 +178,7 @@ impl Spilling<'_> {
 impl Spill {
     /// Takes the next piece.
     pub(super) fn push(&mut self, piece: &[u8]) {
+        self.block.reserve_exact(piece.len());
         self.block.extend_from_slice(piece);
     }
 

@@ -115,7 +115,7 @@ impl Fetch {
         let mut fetchers = Fetchers::new(settings);
         fetchers.for_worker(settings, false, None, None).map_err(FetchError::Client)?;
         fetchers.find_addresses(settings).map_err(FetchError::Client)?;
-        if let Some(folder) = &settings.processing.save {
+        if let Some(folder) = &mut settings.processing.save {
             folder.prepare().map_err(FetchError::Save)?;
         }
         let (sink, resumed) = sink(&mut self.settings)?;

@@ -1,17 +1,19 @@
 //! A folder in which the content of responses is saved, one file for each.
 
 mod names;
+mod partial_folder;
 mod place;
 mod unnamed;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use self::names::{hash_name, id_name, url_name};
+use self::partial_folder::{PartialFolder, with_path};
 pub(crate) use self::place::Content;
 use self::place::place;
 pub(crate) use self::unnamed::UnnamedFile;
-use self::unnamed::with_path;
 use crate::schedule::Started;
 use crate::summary::ResultCode;
 
@@ -24,8 +26,8 @@ use crate::summary::ResultCode;
 ///
 /// Content of more than 1 MiB is written while it arrives, so that a file may be longer than memory is, unless all of
 /// it is needed there: for a format that writes it, or as [UTF-8](crate::Fetch::text_as_utf8). What is being written is
-/// in the folder `.partial`. It is removed when its job fails or is cancelled; what is left by a process that was
-/// killed is by the next run that begins an hour later.
+/// in the folder `.partial`, in one of its own for each run. It is removed when its job fails or is cancelled, and what
+/// a process that was killed has left by the next run that begins; where the file system has no locks, by one that begins an hour later.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, FileNames, SaveFolder, format::JsonLines, source::Lines};
@@ -42,6 +44,8 @@ pub struct SaveFolder {
     folder: PathBuf,
     names: FileNames,
     has_any_status: bool,
+    /// What is being written, once the run has begun.
+    partial: Option<Arc<PartialFolder>>,
 }
 
 /// How files are named, in a [`SaveFolder`].
@@ -62,7 +66,8 @@ pub enum FileNames {
 impl SaveFolder {
     /// Files named by their content in `folder`, which is made if it is not there.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), names: FileNames::Hash, has_any_status: false }
+        let folder = folder.into();
+        Self { folder, names: FileNames::Hash, has_any_status: false, partial: None }
     }
 
     /// How files are named. By default by their content.
@@ -77,17 +82,26 @@ impl SaveFolder {
         Self { has_any_status, ..self }
     }
 
-    /// Makes the folder, and removes what a process that was killed left in it half-written.
+    /// Makes the folder, for a run that begins, and removes what a process that was killed left in it half-written.
     ///
     /// # Errors
     /// The system's, with the path.
-    pub(crate) fn prepare(&self) -> io::Result<()> {
-        unnamed::prepare(&self.folder)
+    pub(crate) fn prepare(&mut self) -> io::Result<()> {
+        self.partial = Some(Arc::new(PartialFolder::begin(&self.folder)?));
+        Ok(())
     }
 
     /// Removes what is needed while files are written only.
     pub(crate) fn finish(&self) {
-        unnamed::finish(&self.folder);
+        self.partial.iter().for_each(|partial| partial.remove());
+    }
+
+    /// Where files of this run are that are being written.
+    ///
+    /// # Errors
+    /// The run has not begun: a defect.
+    fn partial(&self) -> io::Result<&PartialFolder> {
+        self.partial.as_deref().ok_or_else(|| io::Error::other("saved before the run: a defect"))
     }
 
     /// Whether the content of a response with this status is saved.
@@ -105,7 +119,7 @@ impl SaveFolder {
     /// # Errors
     /// The system's, with the path.
     pub(crate) fn begin_file(&self) -> io::Result<UnnamedFile> {
-        UnnamedFile::create_lasting(&self.folder)
+        UnnamedFile::begin(self.partial()?)
     }
 
     /// Saves the content of a job's response, and returns the file's path relative to the folder; none if it is not
@@ -133,7 +147,7 @@ impl SaveFolder {
             }
             FileNames::UrlPath => url_name(&job.url),
         };
-        let placed = place(&self.folder, &name, content);
+        let placed = place(&self.folder, self.partial()?, &name, content);
         placed.map(Some).map_err(|error| with_path(&error, &self.folder.join(&name)))
     }
 }

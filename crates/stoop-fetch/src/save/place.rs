@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::Path;
 
 use super::names::{DISTINCT_DIGITS, hash_name};
+use super::partial_folder::PartialFolder;
 use super::unnamed::UnnamedFile;
 
 /// How much of two files is compared at once.
@@ -77,19 +78,21 @@ fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
     }
 }
 
-/// Saves `content` as `folder/name`, or beside it if that is taken. Returns the name it has.
-pub(super) fn place(folder: &Path, name: &str, content: Content<'_>) -> io::Result<String> {
+/// Saves `content` as `folder/name`, or beside it if that is taken; what is in memory is written to `partial` first. Returns
+/// the name it has.
+pub(super) fn place(
+    folder: &Path,
+    partial: &PartialFolder,
+    name: &str,
+    content: Content<'_>,
+) -> io::Result<String> {
     let distinct = || content.blake3().map(|hash| hash.to_hex()[..DISTINCT_DIGITS].to_owned());
     if content.is_in(&folder.join(name)) {
         return Ok(name.to_owned());
     }
     let mut written = None;
     let partial = match content {
-        Content::Memory(bytes) => {
-            let written = written.insert(UnnamedFile::create(folder)?);
-            written.write(bytes)?;
-            written.path()
-        }
+        Content::Memory(bytes) => written.insert(UnnamedFile::with_content(partial, bytes)?).path(),
         Content::File { file, .. } => file.path(),
     };
     if link(partial, &folder.join(name), content)? {
@@ -160,21 +163,30 @@ fn is_taken(error: &io::Error) -> bool {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::unnamed::{PARTIAL, prepare};
     use super::*;
 
-    struct Folder(PathBuf);
+    struct Folder(PathBuf, PartialFolder);
 
     impl Folder {
         fn new(name: &str) -> Self {
             let process = std::process::id();
             let path = std::env::temp_dir().join(format!("stoop-place-{process}-{name}"));
-            prepare(&path).expect("a folder");
-            Self(path)
+            let partial = PartialFolder::begin(&path).expect("a folder");
+            Self(path, partial)
+        }
+
+        fn place(&self, name: &str, content: Content<'_>) -> io::Result<String> {
+            place(&self.0, &self.1, name, content)
         }
 
         fn content(&self, name: &str) -> Vec<u8> {
             fs::read(self.0.join(name)).expect("saved")
+        }
+
+        /// How many files have no name.
+        fn unnamed(&self) -> usize {
+            let next = self.1.next_path();
+            fs::read_dir(next.parent().expect("a folder")).expect("there").count()
         }
     }
 
@@ -187,25 +199,25 @@ mod tests {
     #[test]
     fn no_file_is_overwritten_and_the_same_content_is_saved_once() {
         let folder = Folder::new("taken");
-        let first = place(&folder.0, "h/a", Content::Memory(b"one")).expect("placed");
+        let first = folder.place("h/a", Content::Memory(b"one")).expect("placed");
         assert_eq!((first.as_str(), folder.content("h/a")), ("h/a", b"one".to_vec()));
-        assert_eq!(place(&folder.0, "h/a", Content::Memory(b"one")).expect("placed"), "h/a");
-        let second = place(&folder.0, "h/a", Content::Memory(b"two")).expect("placed");
+        assert_eq!(folder.place("h/a", Content::Memory(b"one")).expect("placed"), "h/a");
+        let second = folder.place("h/a", Content::Memory(b"two")).expect("placed");
         assert!(second.starts_with("h/a~") && second.len() == 4 + DISTINCT_DIGITS, "{second}");
         assert_eq!(folder.content(&second), b"two");
-        assert_eq!(place(&folder.0, "h/a", Content::Memory(b"two")).expect("placed"), second);
+        assert_eq!(folder.place("h/a", Content::Memory(b"two")).expect("placed"), second);
         assert_eq!(folder.content("h/a"), b"one");
-        assert_eq!(fs::read_dir(folder.0.join(PARTIAL)).expect("there").count(), 0);
+        assert_eq!(folder.unnamed(), 0);
     }
 
     #[test]
     fn a_name_may_be_a_folder_and_a_file() {
         let folder = Folder::new("both");
-        place(&folder.0, "h/a/b", Content::Memory(b"below")).expect("placed");
-        let file = place(&folder.0, "h/a", Content::Memory(b"above")).expect("placed");
+        folder.place("h/a/b", Content::Memory(b"below")).expect("placed");
+        let file = folder.place("h/a", Content::Memory(b"above")).expect("placed");
         assert_eq!(folder.content(&file), b"above");
-        place(&folder.0, "h/c", Content::Memory(b"above")).expect("placed");
-        let below = place(&folder.0, "h/c/d", Content::Memory(b"below")).expect("placed");
+        folder.place("h/c", Content::Memory(b"above")).expect("placed");
+        let below = folder.place("h/c/d", Content::Memory(b"below")).expect("placed");
         assert_eq!(folder.content(&below), b"below");
         assert!(below.starts_with("h/~") && below.ends_with("/d"), "{below}");
     }
@@ -217,7 +229,7 @@ mod tests {
         fs::write(&outside, b"kept").expect("written");
         fs::create_dir(folder.0.join("h")).expect("made");
         std::os::unix::fs::symlink(&outside, folder.0.join("h/a")).expect("linked");
-        let name = place(&folder.0, "h/a", Content::Memory(b"new!")).expect("placed");
+        let name = folder.place("h/a", Content::Memory(b"new!")).expect("placed");
         assert_ne!(name, "h/a");
         assert_eq!(fs::read(&outside).expect("there"), b"kept");
     }
@@ -226,11 +238,11 @@ mod tests {
     fn a_name_that_no_system_takes_is_replaced() {
         let folder = Folder::new("long");
         let name = format!("h/{}index.html", "a/".repeat(3000));
-        let placed = place(&folder.0, &name, Content::Memory(b"deep")).expect("placed");
+        let placed = folder.place(&name, Content::Memory(b"deep")).expect("placed");
         assert!(placed.starts_with("h/~") && placed.ends_with("/index.html"), "{placed}");
         assert_eq!(folder.content(&placed), b"deep");
         fs::write(folder.0.join("host"), b"a file").expect("written");
-        let placed = place(&folder.0, "host/a/b", Content::Memory(b"below")).expect("placed");
+        let placed = folder.place("host/a/b", Content::Memory(b"below")).expect("placed");
         assert_eq!(
             (placed.as_str(), folder.content(&placed)),
             (&*hash_name(blake3::hash(b"below")), b"below".to_vec())
@@ -241,10 +253,10 @@ mod tests {
     fn content_that_is_in_a_file_is_placed_by_the_same_rules() {
         let folder = Folder::new("file");
         let place = |bytes: &[u8], name| {
-            let mut file = UnnamedFile::create(&folder.0).expect("made");
-            file.write(bytes).expect("written");
+            let mut file = UnnamedFile::begin(&folder.1).expect("made");
+            bytes.chunks(10_000).for_each(|part| file.append(part).expect("written"));
             let length = bytes.len() as u64;
-            place(&folder.0, name, Content::File { file: &file, length, blake3: None })
+            folder.place(name, Content::File { file: &file, length, blake3: None })
         };
         let (one, mut two) =
             (vec![b'x'; 3 * COMPARED_BYTES + 7], vec![b'x'; 3 * COMPARED_BYTES + 7]);
@@ -256,6 +268,6 @@ mod tests {
         assert_eq!(place(&two, "h/a").expect("placed"), beside);
         assert_eq!(place(&two, "h/a").expect("placed"), beside);
         assert_eq!((folder.content("h/a"), folder.content(&beside)), (one, two));
-        assert_eq!(fs::read_dir(folder.0.join(PARTIAL)).expect("there").count(), 0);
+        assert_eq!(folder.unnamed(), 0);
     }
 }

@@ -24,7 +24,9 @@ impl Folder {
 
     /// What its unnamed files have.
     fn unnamed(&self) -> Vec<Vec<u8>> {
-        let Ok(files) = fs::read_dir(self.0.join(".partial")) else { return Vec::new() };
+        let Ok(runs) = fs::read_dir(self.0.join(".partial")) else { return Vec::new() };
+        let files =
+            runs.flat_map(|run| fs::read_dir(run.expect("there").path()).expect("a folder"));
         files.map(|file| fs::read(file.expect("there").path()).expect("readable")).collect()
     }
 }
@@ -35,6 +37,12 @@ impl Drop for Folder {
     }
 }
 
+fn save(folder: &Path) -> SaveFolder {
+    let mut save = SaveFolder::new(folder);
+    save.prepare().expect("writable");
+    save
+}
+
 fn collector(folder: &Path, memory: usize) -> Collector {
     let digests = Digests { blake3: false, sha256: true };
     Collector {
@@ -42,7 +50,7 @@ fn collector(folder: &Path, memory: usize) -> Collector {
         cut_at: None,
         has_exchanges: false,
         keep_max: usize::MAX,
-        spilling: Some(SpillSettings::new(Some(SaveFolder::new(folder)), digests, 10)),
+        spilling: Some(SpillSettings::new(Some(save(folder)), digests, 10)),
     }
 }
 
@@ -124,6 +132,43 @@ async fn nothing_waits_where_memory_is_short() {
     assert_eq!(collector.budget.grow(&mut reservation, 64 << 10), Ok(()), "all was given back");
 }
 
+/// What is looked at is in memory before the rest is written, however little room there is.
+#[tokio::test]
+async fn the_beginning_that_is_looked_at_is_whole_where_memory_is_short() {
+    let folder = Folder::new("beginning");
+    let mut collector = collector(&folder.0, 64 << 10);
+    for beginning_max in [200_000, MIB + 1] {
+        let saved = Some(save(&folder.0));
+        collector.spilling = Some(SpillSettings::new(saved, Digests::default(), beginning_max));
+        let contents: Vec<_> = (0..5).map(|n| content(400_000 * n + 1)).collect();
+        let receive = async |n: usize| {
+            let all = &contents[n];
+            // Its memory is given back where this ends, as it is once a record is written.
+            let Collected { capture, .. } =
+                collect(&collector, all, 30_000, false, StatusCode::OK).await;
+            let length = all.len().min(beginning_max);
+            assert!(capture.content == all[..length] || capture.content == *all, "{n}");
+            assert!(capture.spilled().is_none_or(|spilled| spilled.length == all.len() as u64));
+        };
+        tokio::join!(receive(0), receive(1), receive(2), receive(3), receive(4));
+    }
+}
+
+/// One whose server sends no more holds little that others could have.
+#[tokio::test]
+async fn content_goes_to_its_file_early_where_a_quarter_of_memory_is_taken() {
+    let folder = Folder::new("early");
+    let collector = collector(&folder.0, 4 * MIB);
+    let mut others = Reservation::default();
+    let content = content(900_000);
+    for is_burdened in [false, true] {
+        assert_eq!(collector.budget.is_burdened(), is_burdened);
+        let collected = collect(&collector, &content, 30_000, false, StatusCode::OK).await;
+        assert_eq!(collected.capture.spilled().is_some(), is_burdened);
+        collector.budget.grow(&mut others, MIB + 4096).expect("room");
+    }
+}
+
 #[tokio::test]
 async fn of_what_is_not_saved_there_is_no_file() {
     let folder = Folder::new("unsaved");
@@ -142,7 +187,7 @@ async fn of_what_is_not_saved_there_is_no_file() {
     let cut = collect(&collector, &content, 50_000, false, StatusCode::OK).await;
     assert_eq!(cut.capture.truncated, Some(Truncated::Length));
     assert!(folder.unnamed() == [&content[..MIB + 5]]);
-    let folder_of = SaveFolder::new(&folder.0);
+    let folder_of = save(&folder.0);
     collector.spilling = Some(SpillSettings::new(Some(folder_of), Digests::default(), 10));
     let missing = collect(&collector, &content, 50_000, false, StatusCode::NOT_FOUND).await;
     assert!(missing.capture.spilled().is_none());
@@ -155,8 +200,9 @@ async fn of_what_is_not_saved_there_is_no_file() {
 #[tokio::test]
 async fn content_that_cannot_be_written_says_why() {
     let folder = Folder::new("unwritable");
-    fs::write(folder.0.join(".partial"), "no folder").expect("writable");
     let collector = collector(&folder.0, 32 * MIB);
+    fs::remove_dir_all(folder.0.join(".partial")).expect("there");
+    fs::write(folder.0.join(".partial"), "no folder").expect("writable");
     let collected = collect(&collector, &content(2 * MIB), 50_000, false, StatusCode::OK).await;
     let error = collected.capture.spill_error().expect("there is no place for it");
     assert!(error.to_string().contains("cannot save"), "{error}");
