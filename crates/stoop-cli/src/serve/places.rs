@@ -175,11 +175,12 @@ mod tests {
     #[test]
     fn a_place_is_an_address_a_port_or_a_path() {
         for (typed, shown) in [
-            ("8080", "http://127.0.0.1:8080"),
-            ("0.0.0.0:1", "http://0.0.0.0:1"),
+            ("8080", "127.0.0.1:8080"),
+            ("0.0.0.0:1", "0.0.0.0:1"),
+            ("http://0.0.0.0:1", "http://0.0.0.0:1"),
             ("https://[::1]:2", "https://[::1]:2"),
             ("unix:/run/a.sock", "unix:/run/a.sock"),
-            ("localhost:3", "http://127.0.0.1:3"),
+            ("localhost:3", "127.0.0.1:3"),
             ("http://unix:/run/a.sock", "unix:/run/a.sock"),
         ] {
             assert_eq!(binding(typed).unwrap().to_string(), shown);

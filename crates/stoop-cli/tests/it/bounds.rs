@@ -115,14 +115,15 @@ fn memory_does_not_grow_with_the_input() {
             let line = line.expect("readable");
             assert!(line.contains(&b','));
             lines += 1;
-            if lines % 10_000 == 0 {
-                peak = peak.max(crate::stoop::peak_kib(child.id()));
+            // Of a program for debugging 30 MiB and more are in memory, which grow with the code.
+            if lines % 1_000 == 0 {
+                peak = peak.max(crate::stoop::anonymous_kib(child.id()));
             }
         }
         let ran = finish(child);
         assert_eq!(lines, expected);
         assert_eq!(ran.summary()["totalUrls"], expected);
-        assert!(peak > 0 && peak < 48 << 10, "{peak} KiB");
+        assert!(peak > 0 && peak < 20 << 10, "{peak} KiB");
     }
 }
 

@@ -194,7 +194,16 @@ pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
 
 /// The most memory a process has used so far, in KiB; 0 where that cannot be seen.
 pub(crate) fn peak_kib(id: u32) -> u64 {
+    status_kib(id, "VmHWM:")
+}
+
+/// The memory a process has now that is not a part of its program or of another file, in KiB; 0 where that cannot be seen.
+pub(crate) fn anonymous_kib(id: u32) -> u64 {
+    status_kib(id, "RssAnon:")
+}
+
+fn status_kib(id: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.map_or(0, |kib| kib.trim().trim_end_matches(" kB").parse().expect("a number"))
+    let value = status.lines().find_map(|line| line.strip_prefix(name));
+    value.map_or(0, |kib| kib.trim().trim_end_matches(" kB").parse().expect("a number"))
 }
