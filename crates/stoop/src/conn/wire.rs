@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use stoop_io::{AnyTransport, FillResult, Output, Transport};
+use stoop_io::{AnyTransport, FileError, FillResult, Output, Transport};
 
 use crate::connection_info::CarriedBytes;
 use crate::limits::after;
@@ -37,6 +37,8 @@ pub(crate) struct Wire {
     received: u64,
     /// How many of those [written](Self::written) the peer's kernel had acknowledged at the last check.
     arrived: i64,
+    /// Why the output failed, if a file in it did and not the transport.
+    file_error: Option<FileError>,
     /// Bytes acknowledged when the last PING was written; the most there can be unless others were on their way before it.
     acknowledged_at_ping: i64,
 }
@@ -63,6 +65,7 @@ impl Wire {
             taken: 0,
             received,
             arrived: 0,
+            file_error: None,
             acknowledged_at_ping: i64::MAX,
         }
     }
@@ -118,11 +121,19 @@ impl Wire {
             Poll::Ready(_) => self.limit_doublings,
             Poll::Pending => 0,
         };
+        if let Poll::Ready(Err(error)) = &flushed {
+            self.file_error = FileError::of(error);
+        }
         self.taken += output.saturating_sub(self.out.len()) as u64;
         if before.is_some_and(|before| self.written() > before) {
             self.stuck = None;
         }
         flushed
+    }
+
+    /// The error of a file by which the last flush has failed: then the peer is not at fault. Returned once.
+    pub(crate) fn take_file_error(&mut self) -> Option<FileError> {
+        self.file_error.take()
     }
 
     /// Waits for more bytes, of which `room` may be there unconsumed.

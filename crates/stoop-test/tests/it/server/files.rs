@@ -4,8 +4,8 @@ use std::fs::File;
 use std::sync::Arc;
 
 use stoop::{
-    Body, Client, ClientTls, ErrorKind, Request, Response, Server, ServerHandle, ServerLimits,
-    ServerTls, Versions,
+    Body, Client, ClientTls, ContentError, CutShort, ErrorKind, Request, Response, Server,
+    ServerHandle, ServerLimits, ServerTls, Versions,
 };
 use tokio::task::JoinSet;
 
@@ -158,6 +158,33 @@ async fn a_file_that_is_cut_breaks_its_response_off() {
         ("memory", ErrorKind::ClosedEarly),
     ];
     assert_eq!(kinds, expected);
+}
+
+/// It is not the client that has left.
+#[tokio::test]
+async fn a_file_that_is_cut_is_told_as_content_that_failed() {
+    let folder = TestFolder::new("file-cut-told");
+    let path = folder.write("f", content(64 << 20));
+    let file = Arc::new(File::options().read(true).write(true).open(path).unwrap());
+    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let respond = ranges(&file);
+    let handler = move |request: Request| {
+        let tell = tell.clone();
+        respond(request).on_sent(move |sent| {
+            let error = ContentError::current().map(|error| error.to_string());
+            tell.send((sent.cut_short(), error)).unwrap();
+        })
+    };
+    for (name, client, origin) in &Ways::to(handler).ways {
+        file.set_len(64 << 20).unwrap();
+        let response = client.get(format!("{origin}/0-{}", 64 << 20)).await.unwrap();
+        file.set_len(1000).unwrap();
+        response.into_body().discard().await.unwrap_err();
+        let (why, error) = told.recv().await.unwrap();
+        assert_eq!(why, Some(CutShort::Content), "over {name}");
+        let error = error.unwrap();
+        assert!(error.contains("the file became shorter while it was sent"), "{name}: {error}");
+    }
 }
 
 /// As long as nothing is sent, the failure can be said.

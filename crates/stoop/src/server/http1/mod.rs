@@ -259,10 +259,21 @@ impl<H: Handler> Http1Driver<H> {
     #[inline]
     fn note_flush(&mut self, flushed: Poll<bool>) -> Poll<bool> {
         match flushed {
-            Poll::Ready(false) => self.watches.cut_all(CutShort::Client, &self.wire),
+            Poll::Ready(false) => self.sending_failed(),
             _ => self.watches.flushed(&self.wire),
         }
         flushed
+    }
+
+    /// The client is gone, or a file became shorter while it was sent.
+    #[cold]
+    fn sending_failed(&mut self) {
+        let Some(error) = self.wire.take_file_error() else {
+            return self.watches.cut_all(CutShort::Client, &self.wire);
+        };
+        let (monitor, peer) = (self.core.monitor.clone(), self.peer());
+        let error = Some(error.into());
+        monitor.content_failed(peer, error, || self.watches.cut_all(CutShort::Content, &self.wire));
     }
 
     /// Waits for a wake-up, or the nearest deadline.
