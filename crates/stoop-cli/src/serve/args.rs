@@ -9,6 +9,7 @@ use stoop::Network;
 
 use super::choices::{self, LinkPolicy, LogFormat, StatusFor};
 use super::help::AFTER_OPTIONS;
+use super::other_names::OtherNames;
 use super::proxies::TrustedProxy;
 use super::values;
 use crate::units;
@@ -33,13 +34,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "USER")]
     pub(super) auth_new: Option<String>,
 
-    /// What other servers call --listen
-    #[arg(short, long, value_name = "PORT", hide = true, value_parser = other_name)]
-    port: Option<String>,
-
-    /// What other servers take behind the directory
-    #[arg(value_name = "PORT", hide = true, value_parser = second_word)]
-    second: Option<String>,
+    #[command(flatten)]
+    other: OtherNames,
 }
 
 /// The value of an option that is on without one: so the command line can undo what a file says.
@@ -218,21 +214,4 @@ fn workers(text: &str) -> Result<usize, String> {
 
 fn connections(text: &str) -> Result<usize, String> {
     units::count(text, 0..=u64::from(u32::MAX)).map(|count| count as usize)
-}
-
-/// Tells what the option is called here.
-fn other_name(port: &str) -> Result<String, String> {
-    Err(format!("write '-l {port}', or '-l 0.0.0.0:{port}' for all machines of the network"))
-}
-
-/// Tells what the second word is to be.
-fn second_word(word: &str) -> Result<String, String> {
-    let is_place = word.starts_with("unix:")
-        || word.rsplit_once(':').map_or(word, |(_, port)| port).parse::<u16>().is_ok();
-    Err(match is_place {
-        true => format!("did you mean '-l {word}'?"),
-        false => {
-            "one directory is served; a name with a space in it goes between quotes".to_owned()
-        }
-    })
 }

@@ -1,11 +1,11 @@
 //! `stoop serve`: serves the files of a directory, until a signal ends it.
 //!
-//! [`args`] are the options as typed, [`help`] what is said of them, [`config`] those of a file, [`values`]
+//! [`args`] are the options as typed, [`other_names`] those that other servers have, [`help`] what is said of them, [`config`] those of a file, [`values`]
 //! how their values are read, [`choices`] those that are one of several words, [`cache_control`] and [`headers`] those of the options of these names, [`limits`] what follows for the server. [`mod@run`] is the life of the
 //! server, [`signals`] what it obeys, [`service`] what it serves, [`reload`] the thread that reads that again. [`app`] is the
 //! application that answers, [`swap`] how another takes its place, [`status`] and [`ready`] what it tells of itself, [`redirect`] how it sends
 //! clients to where TLS is spoken, [`users`] are the ones with passwords, of which [`new_user`] makes one, [`secrets`] what must not be served. [`places`] is where it listens, [`listening`] with which
-//! sockets, [`socket_files`] who may connect to those that were handed over, [`announce`] what it says of that, [`check`] what is found out beforehand, [`hand_over`] its end in favour of a new
+//! sockets, [`socket_files`] who may connect to those that were handed over, [`announce`] what it says of that, [`check`] and [`check_place`] what is found out beforehand, [`hand_over`] its end in favour of a new
 //! process, [`manager`] systemd. [`mod@log`] is the access log, [`losses`] what is told of lines that it loses.
 
 mod announce;
@@ -30,6 +30,7 @@ mod log_file;
 mod losses;
 mod manager;
 mod new_user;
+mod other_names;
 mod places;
 mod proxies;
 mod ready;
