@@ -1,8 +1,9 @@
 //! Puts a file in its place: whole or not at all, and over no other.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::names::{DISTINCT_DIGITS, hash_name};
 use super::partial_folder::PartialFolder;
@@ -138,6 +139,14 @@ fn linked_or_taken(
     match linked {
         Ok(()) => Ok(true),
         Err(error) if is_taken(&error) => Ok(content.is_in(path)),
+        // A folder on the way is on another file system.
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {
+            let copy = Copied::beside(path, partial)?;
+            match fs::hard_link(&copy.0, path) {
+                Err(error) if error.kind() == ErrorKind::CrossesDevices => Err(error),
+                linked => linked_or_taken(linked, &copy.0, path, content),
+            }
+        }
         // A file system without hard links.
         Err(error)
             if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
@@ -153,16 +162,36 @@ fn linked_or_taken(
     }
 }
 
+/// A copy of a file, which is gone when this is dropped.
+struct Copied(PathBuf);
+
+impl Copied {
+    /// Copies a file into the folder of `path`.
+    fn beside(path: &Path, partial: &Path) -> io::Result<Self> {
+        let random = RandomState::new().hash_one(path);
+        let copy = Self(path.with_file_name(format!(".{random:016x}.partial")));
+        fs::copy(partial, &copy.0).map(|_| copy)
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
 /// Whether an error says that something else has the name, or that of a folder on the way, or that it cannot be one.
 fn is_taken(error: &io::Error) -> bool {
-    use ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory};
-    matches!(error.kind(), AlreadyExists | InvalidFilename | IsADirectory | NotADirectory)
+    use ErrorKind::{AlreadyExists, InvalidFilename, InvalidInput, IsADirectory, NotADirectory};
+    // The last of FAT, of a colon and the like.
+    matches!(
+        error.kind(),
+        AlreadyExists | InvalidFilename | IsADirectory | NotADirectory | InvalidInput
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
 
     struct Folder(PathBuf, PartialFolder);
@@ -232,6 +261,24 @@ mod tests {
         let name = folder.place("h/a", Content::Memory(b"new!")).expect("placed");
         assert_ne!(name, "h/a");
         assert_eq!(fs::read(&outside).expect("there"), b"kept");
+    }
+
+    /// `/dev/shm` is memory.
+    #[test]
+    fn a_folder_may_be_on_another_file_system() {
+        let folder = Folder::new("mounted");
+        let elsewhere = format!("/dev/shm/stoop-place-{}", std::process::id());
+        fs::create_dir(&elsewhere).expect("made");
+        std::os::unix::fs::symlink(&elsewhere, folder.0.join("h")).expect("linked");
+        assert_eq!(folder.place("h/a", Content::Memory(b"one")).expect("placed"), "h/a");
+        assert_eq!(folder.place("h/a", Content::Memory(b"one")).expect("placed"), "h/a");
+        let second = folder.place("h/a", Content::Memory(b"two")).expect("placed");
+        assert_eq!(
+            (folder.content("h/a"), folder.content(&second)),
+            (b"one".into(), b"two".into())
+        );
+        assert_eq!(fs::read_dir(&elsewhere).expect("there").count(), 2);
+        fs::remove_dir_all(elsewhere).expect("ours");
     }
 
     #[test]
