@@ -148,7 +148,9 @@ fn version_2(wire: &[u8]) -> Option<(usize, Option<SocketAddr>)> {
         0x11 | 0x12 => 12,
         0x21 | 0x22 => 36,
         0x31 | 0x32 => 216,
-        _ => return Some((bytes, None)),
+        // UNSPEC is the family, the protocol, or both.
+        0x00..=0x02 | 0x10 | 0x20 | 0x30 => return Some((bytes, None)),
+        _ => return None,
     };
     let addresses = header.get(16..16 + of_addresses)?;
     if !has_sound_values(header, 16 + of_addresses) {
