@@ -27,7 +27,9 @@ use crate::summary::ResultCode;
 /// Content of more than 1 MiB is written while it arrives, so that a file may be longer than memory is, unless all of
 /// it is needed there: for a format that writes it, or as [UTF-8](crate::Fetch::text_as_utf8). What is being written is
 /// in the folder `.partial`, in one of its own for each run. It is removed when its job fails or is cancelled, and what
-/// a process that was killed has left by the next run that begins; where the file system has no locks, by one that begins an hour later.
+/// a process that was killed has left by the next run that begins; where the file system has no locks, by one that
+/// begins an hour later. A folder on the way to a name that is on another file system gets a copy first, whose name
+/// begins with a dot and ends with `.partial`; one that a killed process was writing is left there.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, FileNames, SaveFolder, format::JsonLines, source::Lines};

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// What has the folders of all runs.
@@ -23,7 +24,7 @@ const TRIES: u32 = 100;
 pub(crate) struct PartialFolder {
     path: PathBuf,
     /// Locked as long as it is open, if the file system has locks.
-    _locked: File,
+    locked: Mutex<File>,
     next: AtomicU64,
 }
 
@@ -38,34 +39,35 @@ impl PartialFolder {
     }
 
     fn begin_in(all: &Path) -> io::Result<Self> {
-        fs::create_dir_all(all)?;
-        for entry in fs::read_dir(all)?.flatten() {
-            if is_abandoned(&entry.path()) {
-                // Another run may do so too.
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
+        remove_abandoned(all);
         let names = RandomState::new();
+        let mut failed = io::Error::from(ErrorKind::AlreadyExists);
         for number in 0..TRIES {
-            let path = all.join(format!("{:016x}", names.hash_one(number)));
-            match fs::create_dir(&path) {
-                Ok(()) => {}
-                // Another run came to its end.
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    fs::create_dir_all(all)?;
-                    continue;
+            match Self::create(all, &format!("{:016x}", names.hash_one(number))) {
+                Ok(Some(folder)) => return Ok(folder),
+                Ok(None) => {}
+                // Another run comes to its end, and removes what is empty.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) =>
+                {
+                    failed = error;
                 }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
-            // A run that begins now may take it for one that was left, as it is not locked yet, and remove it.
-            let Ok(locked) = File::open(&path) else { continue };
-            let is_taken = matches!(locked.try_lock(), Err(TryLockError::WouldBlock));
-            if !is_taken && is_at(&locked, &path) {
-                return Ok(Self { path, _locked: locked, next: AtomicU64::new(0) });
-            }
         }
-        Err(ErrorKind::AlreadyExists.into())
+        Err(failed)
+    }
+
+    /// Makes one of that name, and locks it. None if a run that begins now has taken it for one that was left, as it
+    /// was not locked yet.
+    fn create(all: &Path, name: &str) -> io::Result<Option<Self>> {
+        fs::create_dir_all(all)?;
+        let path = all.join(name);
+        fs::create_dir(&path)?;
+        let locked = File::open(&path)?;
+        let is_taken = matches!(locked.try_lock(), Err(TryLockError::WouldBlock));
+        let is_own = !is_taken && is_at(&locked, &path);
+        Ok(is_own.then(|| Self { path, locked: Mutex::new(locked), next: AtomicU64::new(0) }))
     }
 
     /// A path for a file.
@@ -73,9 +75,15 @@ impl PartialFolder {
         self.path.join(self.next.fetch_add(1, Relaxed).to_string())
     }
 
-    /// Makes it again, if it was removed.
+    /// Makes it again, if it was removed, and locks that.
     pub(super) fn restore(&self) -> io::Result<()> {
-        fs::create_dir_all(&self.path)
+        let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        fs::create_dir_all(&self.path)?;
+        if !is_at(&locked, &self.path) {
+            *locked = File::open(&self.path)?;
+            let _ = locked.try_lock();
+        }
+        Ok(())
     }
 
     /// Removes it, with what is in it, and `.partial` if no other run has a folder there.
@@ -91,15 +99,27 @@ impl Drop for PartialFolder {
     }
 }
 
-/// Whether the run that had the folder is gone.
-fn is_abandoned(path: &Path) -> bool {
-    let Ok(folder) = File::open(path) else { return false };
+/// Removes the folders of runs that are gone.
+fn remove_abandoned(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && let Some(_locked) = lock_abandoned(&entry.path()) {
+            // Another run may do so too.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The folder, if the run that had it is gone. It stays locked until this is dropped, so that a run that has just made
+/// it, and has not locked it yet, does not keep what is being removed.
+fn lock_abandoned(path: &Path) -> Option<File> {
+    let folder = File::open(path).ok()?;
     match folder.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => false,
+        Ok(()) => Some(folder),
+        Err(TryLockError::WouldBlock) => None,
         Err(TryLockError::Error(_)) => {
             let written = last_written(path).and_then(|written| written.elapsed().ok());
-            written.is_some_and(|age| age > ABANDONED_AGE)
+            written.is_some_and(|age| age > ABANDONED_AGE).then_some(folder)
         }
     }
 }
@@ -144,6 +164,74 @@ mod tests {
         assert!(gone.exists());
         drop(first);
         assert!(!gone.exists() && !folder.join(PARTIAL).exists());
+        fs::remove_dir_all(&folder).expect("there");
+    }
+
+    /// A file of another kind could be a named pipe, whose opening waits.
+    #[test]
+    fn what_is_no_folder_is_left_alone() {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("stoop-partial-other-{process}"));
+        let all = folder.join(PARTIAL);
+        fs::create_dir_all(&all).expect("made");
+        let made = std::process::Command::new("mkfifo").arg(all.join("pipe")).status();
+        assert!(made.expect("it runs").success());
+        fs::create_dir(folder.join("elsewhere")).expect("made");
+        std::os::unix::fs::symlink(folder.join("elsewhere"), all.join("link")).expect("linked");
+        let (done, is_done) = std::sync::mpsc::channel();
+        let begun = folder.clone();
+        std::thread::spawn(move || done.send(PartialFolder::begin(&begun).map(drop)));
+        let limit = Duration::from_secs(60);
+        is_done.recv_timeout(limit).expect("it waits for nothing").expect("a folder");
+        assert!(all.join("pipe").exists() && all.join("link").exists());
+        fs::remove_dir_all(&folder).expect("there");
+    }
+
+    #[test]
+    fn what_is_being_removed_is_locked() {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("stoop-partial-left-{process}"));
+        fs::create_dir_all(&folder).expect("made");
+        let locked = lock_abandoned(&folder).expect("no run has it");
+        assert!(lock_abandoned(&folder).is_none(), "another removes it");
+        drop(locked);
+        assert!(lock_abandoned(&folder).is_some());
+        fs::remove_dir_all(&folder).expect("there");
+    }
+
+    /// Folders come and go: each has its own as long as it likes, and none is refused.
+    #[test]
+    fn runs_that_begin_and_end_at_once_do_not_disturb_each_other() {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("stoop-partial-at-once-{process}"));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let own = PartialFolder::begin(&folder).expect("a folder");
+                        fs::write(own.next_path(), b"half").expect("it is there");
+                        std::thread::yield_now();
+                        assert!(own.path.join("0").exists());
+                    }
+                });
+            }
+        });
+        assert!(!folder.join(PARTIAL).exists());
+        fs::remove_dir_all(&folder).expect("there");
+    }
+
+    #[test]
+    fn a_folder_that_was_removed_is_locked_again() {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("stoop-partial-restored-{process}"));
+        let first = PartialFolder::begin(&folder).expect("a folder");
+        fs::remove_dir_all(folder.join(PARTIAL)).expect("there");
+        first.restore().expect("made");
+        fs::write(first.next_path(), b"half").expect("written");
+        let second = PartialFolder::begin(&folder).expect("another");
+        assert!(first.path.join("0").exists());
+        drop((first, second));
+        assert!(!folder.join(PARTIAL).exists());
         fs::remove_dir_all(&folder).expect("there");
     }
 
