@@ -184,7 +184,7 @@ impl Collector {
         let Some(spilling) = intake.spilling else { return Ok(()) };
         let since = intake.pause(clock);
         // Blocks never take so much that jobs could not begin.
-        let has_room = self.budget.is_ample(BLOCK_BYTES);
+        let has_room = || self.budget.is_ample(BLOCK_BYTES);
         let written = match intake.spill.take() {
             Some(spill) => spilling.write(spill, has_room).await,
             None => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 
 use crate::digests::{Digests, hexadecimal};
@@ -82,13 +82,19 @@ impl SpillSettings {
 }
 
 impl Spilling<'_> {
-    /// Begins with content that has arrived in these pieces, as one that has no room.
+    /// Begins with content that has arrived in these pieces. `has_room` says whether there is room for a block.
     ///
     /// # Errors
     /// The system's, with the path.
-    pub(super) async fn begin(&self, pieces: Vec<Bytes>, has_room: bool) -> io::Result<Box<Spill>> {
+    pub(super) async fn begin(
+        &self,
+        pieces: Vec<Bytes>,
+        has_room: impl FnOnce() -> bool,
+    ) -> io::Result<Box<Spill>> {
         let (folder, digests) = (self.folder.cloned(), self.settings.digests);
-        self.elsewhere(move || {
+        let _place = self.place().await;
+        let has_room = has_room();
+        elsewhere(move || {
             let is_named_by_it = folder.as_ref().is_some_and(SaveFolder::is_named_by_content);
             let mut spill = Box::new(Spill {
                 file: folder.map(|folder| folder.begin_file()).transpose()?,
@@ -110,15 +116,20 @@ impl Spilling<'_> {
         .await
     }
 
-    /// Writes whole blocks, and the rest too if there is no room to keep that.
+    /// Writes whole blocks, and the rest too if `has_room` says that there is none to keep that.
     ///
     /// # Errors
     /// The system's, with the path.
-    pub(super) async fn write(&self, spill: Box<Spill>, has_room: bool) -> io::Result<Box<Spill>> {
+    pub(super) async fn write(
+        &self,
+        spill: Box<Spill>,
+        has_room: impl FnOnce() -> bool,
+    ) -> io::Result<Box<Spill>> {
         let mut spill = spill;
-        spill.has_room = has_room;
-        self.elsewhere(move || {
-            match has_room {
+        let _place = self.place().await;
+        spill.has_room = has_room();
+        elsewhere(move || {
+            match spill.has_room {
                 true => spill.write_blocks()?,
                 false => spill.write_all()?,
             }
@@ -133,7 +144,8 @@ impl Spilling<'_> {
     /// The system's, with the path.
     pub(super) async fn finish(&self, spill: Box<Spill>, has_failed: bool) -> io::Result<Spilled> {
         let mut spill = spill;
-        self.elsewhere(move || {
+        let _place = self.place().await;
+        elsewhere(move || {
             if has_failed {
                 spill.file = None;
             }
@@ -164,15 +176,18 @@ impl Spilling<'_> {
         beginning.freeze()
     }
 
-    /// The result of `work`, on a thread that it may block.
-    async fn elsewhere<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> io::Result<T> + Send + 'static,
-    ) -> io::Result<T> {
-        let _place = self.settings.places.acquire().await;
-        let panicked = |_| Err(io::Error::other("a panic while content was written: a defect"));
-        spawn_blocking(work).await.unwrap_or_else(panicked)
+    /// Waits until fewer write than may at once. What there is room for is known only then: the others take some, too.
+    async fn place(&self) -> Option<SemaphorePermit<'_>> {
+        self.settings.places.acquire().await.ok()
     }
+}
+
+/// The result of `work`, on a thread that it may block.
+async fn elsewhere<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let panicked = |_| Err(io::Error::other("a panic while content was written: a defect"));
+    spawn_blocking(work).await.unwrap_or_else(panicked)
 }
 
 impl Spill {

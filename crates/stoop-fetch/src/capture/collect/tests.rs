@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use stoop::{Body, StatusCode};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
 use super::*;
 use crate::digests::Digests;
@@ -167,6 +169,40 @@ async fn content_goes_to_its_file_early_where_a_quarter_of_memory_is_taken() {
         assert_eq!(collected.capture.spilled().is_some(), is_burdened);
         collector.budget.grow(&mut others, MIB + 4096).expect("room");
     }
+}
+
+/// There is room for some blocks. It is given to some, and not promised to all.
+#[tokio::test]
+async fn many_that_go_to_their_files_at_once_do_not_wait_for_each_other() {
+    const COUNT: usize = 10;
+    let folder = Folder::new("at-once");
+    let collector = Arc::new(collector(&folder.0, 2 * MIB));
+    let (have_begun, are_written) = (Arc::new(Barrier::new(COUNT)), Arc::new(Barrier::new(COUNT)));
+    let mut receiving = JoinSet::new();
+    for _ in 0..COUNT {
+        let collector = Arc::clone(&collector);
+        let barriers = (Arc::clone(&have_begun), Arc::clone(&are_written));
+        receiving.spawn(async move {
+            let (sender, body) = Body::channel(1);
+            let mut response = Response::new(body);
+            let send = async move {
+                // Each is taken before the one behind it is sent.
+                for length in [60_000, 1] {
+                    sender.send(vec![0; length]).await.expect("it is received");
+                }
+                barriers.0.wait().await;
+                for length in [10_000, 1, 1] {
+                    sender.send(vec![0; length]).await.expect("it is received");
+                }
+                barriers.1.wait().await;
+                sender.finish().await.expect("it is received");
+            };
+            let collected = tokio::join!(collector.collect(&mut response, &()), send).0;
+            collected.capture.spilled().expect("a quarter of memory was taken").length
+        });
+    }
+    let lengths = tokio::time::timeout(Duration::from_secs(60), receiving.join_all()).await;
+    assert_eq!(lengths.expect("none waits for another"), [70_003; COUNT]);
 }
 
 #[tokio::test]
