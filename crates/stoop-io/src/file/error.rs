@@ -8,7 +8,7 @@ use std::{fmt, io};
 pub enum FileError {
     /// The file ends before: it was cut while it was sent.
     Shorter,
-    /// The file system failed to read it (EIO).
+    /// The file system failed to read it, with EIO and the like.
     Unreadable,
 }
 

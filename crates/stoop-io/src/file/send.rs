@@ -61,7 +61,7 @@ pub(crate) fn send_file(socket: BorrowedFd<'_>, piece: &FilePiece) -> io::Result
     match rustix::fs::sendfile(socket, piece.file(), Some(&mut offset), piece.len()) {
         Ok(0) => Err(FileError::Shorter.into()),
         Ok(n) => Ok(n),
-        Err(Errno::IO) => Err(FileError::Unreadable.into()),
+        Err(Errno::IO | Errno::STALE) => Err(FileError::Unreadable.into()),
         // The file system has no such pages to send.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => copy(socket, piece),
         Err(error) => Err(error.into()),
@@ -79,7 +79,11 @@ pub(crate) fn send_file(_: BorrowedFd<'_>, _: &FilePiece) -> io::Result<usize> {
 fn copy(socket: BorrowedFd<'_>, piece: &FilePiece) -> io::Result<usize> {
     let mut space = [0; COPIED_BYTES];
     let wanted = piece.len().min(COPIED_BYTES);
-    let n = piece.file().read_at(&mut space[..wanted], piece.offset())?;
+    let read = piece.file().read_at(&mut space[..wanted], piece.offset());
+    let n = read.map_err(|error| match error.kind() {
+        io::ErrorKind::Interrupted => error,
+        _ => FileError::Unreadable.into(),
+    })?;
     if n == 0 {
         return Err(FileError::Shorter.into());
     }
@@ -115,6 +119,18 @@ mod tests {
             let beyond = FilePiece::new(Arc::clone(&file), 40_000, 1);
             let error = send(ours.as_fd(), &beyond).unwrap_err();
             assert_eq!(FileError::of(&error), Some(FileError::Shorter));
+        }
+    }
+
+    /// A directory stands for it.
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_taken_for_a_socket_that_fails() {
+        let unreadable = Arc::new(std::fs::File::open(std::env::temp_dir()).unwrap());
+        for send in [send_file, copy] {
+            let (ours, _theirs) = UnixStream::pair().unwrap();
+            let piece = FilePiece::new(Arc::clone(&unreadable), 0, 1000);
+            let error = send(ours.as_fd(), &piece).unwrap_err();
+            assert_eq!(FileError::of(&error), Some(FileError::Unreadable));
         }
     }
 }
