@@ -40,7 +40,7 @@ browser sends the password with each request.
 
 From http to https: with a certificate, --https-redirect answers what comes to http://HOST:PORT by 308 to the first place \
 with TLS that is a port. It is on with --auth, so that no password goes in clear, and --https-redirect=false switches it off. \
-/.well-known/acme-challenge/, where a CA looks for its challenge, is not redirected, and its files need no password then; there is neither a listing nor a page for 404. What \
+/.well-known/acme-challenge/, where a CA looks for its challenge, is not redirected, and its files need no password then; with passwords no symbolic link is followed there, and there is neither a listing nor a page for 404. What \
 comes over a Unix socket, or over https by the word of a proxy that is trusted, is not redirected either. Browsers keep a 308: \
 also when it is switched off later.
 
