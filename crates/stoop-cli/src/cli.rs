@@ -81,13 +81,13 @@ fn command() -> Command {
 /// Prints the help or the mistake that clap reports, and ends the process as clap does. The message of a
 /// mistake quotes the arguments, which may contain a URL with a password.
 fn exit_with(error: &clap::Error) -> ! {
-    let option = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => get::instead_of(option),
+    let subcommand = std::env::args().nth(1);
+    let instead = match (subcommand.as_deref(), error.get(ContextKind::InvalidArg)) {
+        (Some("get"), Some(ContextValue::String(option))) => get::instead_of(option),
+        (Some("serve"), Some(ContextValue::String(option))) => serve::instead_of(option),
         _ => None,
     };
-    if let Some(instead) =
-        option.filter(|_| std::env::args().nth(1).is_some_and(|sub| sub == "get"))
-    {
+    if let Some(instead) = instead {
         let option = error.get(ContextKind::InvalidArg).map(ToString::to_string);
         stderr::message(format_args!(
             "there is no {}: {instead}.\n\nFor more information, try '--help'.",
@@ -104,12 +104,23 @@ fn exit_with(error: &clap::Error) -> ! {
 }
 
 fn completions(shell: Shell) -> Result<(), CommandFailure> {
+    streams::print(&completion_script(shell))
+}
+
+fn completion_script(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "stoop", &mut script);
-    if shell == Shell::Fish {
-        script = quoted_for_fish(script);
+    let mut command = Cli::command().mut_subcommand("serve", |serve| without_hidden(&serve));
+    clap_complete::generate(shell, &mut command, "stoop", &mut script);
+    match shell {
+        Shell::Fish => quoted_for_fish(script),
+        _ => script,
     }
-    streams::print(&script)
+}
+
+/// `serve` without the options that are refused by what to write in their place: completions show hidden ones, too.
+fn without_hidden(serve: &Command) -> Command {
+    let shown = serve.get_arguments().filter(|arg| !arg.is_hide_set()).cloned();
+    Command::new("serve").about(serve.get_about().cloned().unwrap_or_default()).args(shown)
 }
 
 /// The script with curl's option `-#` in quotes: there fish would begin a comment.
@@ -123,6 +134,15 @@ fn quoted_for_fish(script: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_always_refused_is_not_completed() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = String::from_utf8(completion_script(shell)).unwrap();
+            assert!(script.contains("-unix-mode") || script.contains("-l unix-mode"));
+            assert!(!script.contains("-bind") && !script.contains("-l bind"), "{shell}");
+        }
+    }
 
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {

@@ -9,6 +9,7 @@ use super::args::Settings;
 use super::cache_control::CacheControl;
 use super::choices::LinkPolicy;
 use super::headers::Headers;
+use super::places;
 use super::ready::Ready;
 use super::redirect::{self, SecurePort, ToHttps};
 use super::status::{self, Status};
@@ -163,8 +164,10 @@ fn opened(settings: &Settings) -> Result<Files, CommandFailure> {
     let directory = settings.directory();
     let opened = Files::new(&directory).map_err(|error| {
         let what = format!("cannot serve {}", directory.display());
-        match directory.to_str().filter(|name| name.parse::<u16>().is_ok()) {
-            Some(port) => CommandFailure::Io(format!("{what}: {error}; a port is -l {port}")),
+        match directory.to_str().filter(|name| places::looks_like_one(name)) {
+            Some(place) => {
+                CommandFailure::Io(format!("{what}: {error}; did you mean '-l {place}'?"))
+            }
             None => CommandFailure::io(&what, &error),
         }
     })?;

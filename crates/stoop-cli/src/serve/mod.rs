@@ -47,6 +47,7 @@ mod users;
 mod values;
 
 pub(crate) use self::args::ServeArgs;
+pub(crate) use self::other_names::instead_of;
 use crate::failure::CommandFailure;
 
 /// Runs the subcommand.

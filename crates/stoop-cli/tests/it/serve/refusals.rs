@@ -29,9 +29,15 @@ fn what_is_wrong_on_the_command_line_ends_with_2() {
         ("--bind 127.0.0.1", "write '-l 127.0.0.1:8080'"),
         ("-b ::1", "write '-l [::1]:8080'"),
         ("--bind 127.0.0.1:9000", "write '-l 127.0.0.1:9000'"),
+        ("--bind 9000", "write '-l 9000'\n"),
+        ("--host 0.0.0.0", "write '-l 0.0.0.0:8080'"),
+        ("-p HTTP/1.1", "write '-l PORT'"),
         ("-d public", "the directory needs no option: 'stoop serve public'"),
         ("--root public", "the directory needs no option: 'stoop serve public'"),
-        ("--gzip", "write '--compress'"),
+        ("--gzip", "there is no --gzip: write '--compress'"),
+        ("--browse", "there is no --browse: write '--listing'"),
+        ("--tls-cert a --tls-key b", "there is no --tls-cert: write '--tls CERT KEY'"),
+        ("-c nginx.conf", "there is no -c: write '--config FILE'"),
         ("9000", "did you mean '-l 9000'?"),
         ("0.0.0.0:80", "did you mean '-l 0.0.0.0:80'?"),
         ("photos", "one directory is served"),
@@ -63,7 +69,9 @@ fn what_cannot_be_read_or_listened_on_ends_with_3() {
     assert!(result.stderr.contains("/nowhere/at/all"), "{}", result.stderr);
     let result = run(stoop("serve 65001 -l 127.0.0.1:0"), "");
     assert_eq!(result.code, Some(3));
-    assert!(result.stderr.contains("; a port is -l 65001"), "{}", result.stderr);
+    assert!(result.stderr.contains("; did you mean '-l 65001'?"), "{}", result.stderr);
+    let result = run(stoop("serve localhost:65001 -l 127.0.0.1:0"), "");
+    assert!(result.stderr.contains("; did you mean '-l localhost:65001'?"), "{}", result.stderr);
 }
 
 #[test]
