@@ -9,7 +9,7 @@ use super::args::Settings;
 use super::cache_control::CacheControl;
 use super::choices::LinkPolicy;
 use super::headers::Headers;
-use super::places;
+use super::other_names;
 use super::ready::Ready;
 use super::redirect::{self, SecurePort, ToHttps};
 use super::status::{self, Status};
@@ -164,7 +164,7 @@ fn opened(settings: &Settings) -> Result<Files, CommandFailure> {
     let directory = settings.directory();
     let opened = Files::new(&directory).map_err(|error| {
         let what = format!("cannot serve {}", directory.display());
-        match directory.to_str().filter(|name| places::looks_like_one(name)) {
+        match directory.to_str().filter(|name| other_names::looks_like_place(name)) {
             Some(place) => {
                 CommandFailure::Io(format!("{what}: {error}; did you mean '-l {place}'?"))
             }

@@ -2,8 +2,6 @@
 
 use clap::Args;
 
-use super::places;
-
 /// What users of other servers type.
 #[derive(Args, Debug)]
 pub(super) struct OtherNames {
@@ -59,9 +57,15 @@ fn directory(directory: &str) -> Result<String, String> {
     Err(format!("the directory needs no option: 'stoop serve {directory}'"))
 }
 
+/// Whether text that was typed elsewhere was perhaps meant to be a place: a port, what ends with one, or a Unix socket.
+pub(super) fn looks_like_place(text: &str) -> bool {
+    let port = text.rsplit_once(':').map_or(text, |(_, port)| port);
+    text.starts_with("unix:") || port.parse::<u16>().is_ok()
+}
+
 /// Tells what the second word is to be.
 fn second_word(word: &str) -> Result<String, String> {
-    Err(match places::looks_like_one(word) {
+    Err(match looks_like_place(word) {
         true => format!("did you mean '-l {word}'?"),
         false => {
             "one directory is served; a name with a space in it goes between quotes".to_owned()

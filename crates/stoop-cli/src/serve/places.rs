@@ -89,12 +89,6 @@ pub(super) fn whole(typed: &str, base: &Path) -> String {
     whole().unwrap_or_else(|| typed.to_owned())
 }
 
-/// Whether text that was typed elsewhere was perhaps meant to be a place: a port, what ends with one, or a Unix socket.
-pub(super) fn looks_like_one(text: &str) -> bool {
-    let port = text.rsplit_once(':').map_or(text, |(_, port)| port);
-    text.starts_with("unix:") || port.parse::<u16>().is_ok()
-}
-
 /// Checks the places that were typed: without listening there.
 ///
 /// # Errors
