@@ -1,15 +1,80 @@
-//! From a response of the client to the details of a record.
+//! From a response of the client to its outcome, and the details of a record.
 
-use stoop::{Fields, Response, Version};
+use std::sync::Arc;
 
-use crate::earlier::{Known, VALIDATOR_BYTES_MAX};
+use stoop::{Error, Fields, Response, Version};
+
+use crate::earlier::{Earlier, Known, VALIDATOR_BYTES_MAX};
+use crate::extract::Extraction;
 use crate::failures::masked_location;
 use crate::mask;
-use crate::record::{Details, Phases};
+use crate::record::{Details, Outcome, Phases};
+use crate::summary::ResultCode;
+
+/// What is told of responses.
+#[derive(Clone)]
+pub(crate) struct Describer {
+    pub(crate) is_detailed: bool,
+    pub(crate) extraction: Extraction,
+    pub(crate) earlier: Option<Arc<Earlier>>,
+}
+
+impl Describer {
+    /// What an earlier run has of the URL of a response, if that says that it has not changed.
+    pub(crate) fn unchanged(&self, response: &Response, is_head: bool) -> Option<Known<'_>> {
+        let earlier = self.earlier.as_ref().filter(|_| response.is_unchanged())?;
+        earlier.find(is_head, response.url()?)
+    }
+
+    /// The details of a response whose content is yet to come, if they are wanted. `known` is what an earlier run has, if
+    /// it says that it has not changed.
+    pub(crate) fn details(&self, response: &Response, known: Option<Known<'_>>) -> Option<Details> {
+        self.is_detailed.then(|| Details {
+            extracted: self.extraction.of_head(response),
+            ..answered(response, known.unwrap_or_default())
+        })
+    }
+
+    /// The outcome of a response with these details, whose content was so long, or failed.
+    pub(crate) fn outcome(
+        &self,
+        response: &Response,
+        content: Result<u64, &Error>,
+        details: Option<Details>,
+    ) -> Outcome {
+        let status = response.status().as_u16();
+        // The head says so, whatever becomes of the content.
+        let overloaded = matches!(status, 429 | 503).then(|| response.retry_after());
+        let blamed = overloaded.and_then(|_| blamed(response));
+        let outcome = match content {
+            Ok(body_bytes) => Outcome {
+                body_bytes,
+                http2: response.version() == Version::HTTP_2,
+                details: details.map(Box::new),
+                ..Outcome::new(ResultCode::Status(status))
+            },
+            Err(error) => {
+                let details = details.map(|details| Details {
+                    status: Some(status),
+                    error_phase: Some(error.phase().as_str()),
+                    error: Some(mask::text(&error.to_string()).into_owned()),
+                    ..details
+                });
+                Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }
+            }
+        };
+        Outcome { overloaded, blamed, ..outcome }
+    }
+}
+
+/// The URL of a response that redirects led to.
+fn blamed(response: &Response) -> Option<Box<str>> {
+    response.url().filter(|_| response.redirects() > 0).map(Box::from)
+}
 
 /// The details of a response whose content is yet to come. `known` is what an earlier run has, if it says that it has not
 /// changed.
-pub(crate) fn answered(response: &Response, known: Known<'_>) -> Details {
+fn answered(response: &Response, known: Known<'_>) -> Details {
     Details {
         final_url: response.url().map(|url| mask::text(url).into_owned()),
         redirects: Some(response.redirects()),

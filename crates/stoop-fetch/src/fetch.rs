@@ -280,6 +280,10 @@ impl Fetch {
     /// limits and redirects are the run's, whatever is set here, and so is what its requests wait for
     /// ([`pace`](ClientBuilder::pace)), unless there is no [`politeness`](Self::politeness).
     ///
+    /// Its [`Retries`](stoop::Retries) hold for content that breaks off, too, unless there is middleware: what has come
+    /// of it is dropped, with its memory and its file, and [`Details::attempts`](crate::Details::attempts) tells how
+    /// often the request was sent. What is longer than [`body_bytes_max`](Self::body_bytes_max) is not asked for again.
+    ///
     /// ```
     /// use stoop::Retries;
     /// use stoop_fetch::Fetch;

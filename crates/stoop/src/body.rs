@@ -21,6 +21,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use bytes::Bytes;
 use stoop_proto::Fields;
@@ -86,6 +87,11 @@ pub(crate) trait Incoming: Send + Sync {
 
     /// Nothing is asked for until the next piece is: see [`Body::pause`].
     fn pause(&mut self) {}
+
+    /// By when all of it has to come, if there is a deadline.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
 
     /// The error of its deadline, if that has passed. For those who have long work with a piece before they ask for
     /// another, which would tell it too late.

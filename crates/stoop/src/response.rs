@@ -11,6 +11,7 @@ mod save;
 mod sent;
 mod tuples;
 
+use std::any::Any;
 use std::fmt;
 
 use bytes::Bytes;
@@ -57,6 +58,9 @@ pub struct Response<B = Body> {
     extensions: Extensions,
     /// The request it answers, as it was sent last.
     pub(crate) sent: Option<Recycle<RequestParts>>,
+    /// What its client keeps of the request, to send that again where the content fails: a type of the client's, of which
+    /// responses that a server sends know nothing.
+    pub(crate) next_attempt: Option<Box<dyn Any + Send + Sync>>,
     /// Who is to be told when it was sent.
     pub(crate) hook: SentHook,
 }

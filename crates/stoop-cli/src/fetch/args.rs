@@ -133,6 +133,13 @@ or not at all, is written after a signal too, and says then that the run ended e
 tells most of it as text. Hosts count by their names; where there are more than some thousands, those
 are kept that are slow or fail. It takes 1 MiB of memory for each core, and so does the progress.
 
+Retries: --retry N repeats what failed to connect, closed_early, reset and read_timeout, also while
+content comes, and 408, 429, 500, 502, 503 and 504; after 100 ms, 200 ms and so on, up to 10 s, at
+random from half of that on, or as Retry-After says, up to 60 s. What has come of the content is
+dropped before that. Not repeated are POST and PATCH whose request may have been processed, what
+--max-body cuts, and what would begin after the deadline. --retry-on says for which kinds and
+statuses instead. attempts tells how many there were.
+
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in). The only other time limits: name servers are asked
 three times, 2 s each (dns_timeout), and the system gives up data that the peer never acknowledges

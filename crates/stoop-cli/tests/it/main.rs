@@ -22,6 +22,7 @@
 //! - `politeness`: how much is asked of one host
 //! - `polite_origins`: the same by the log of origins that ask for less, or have a robots.txt
 //! - `by_address`: hosts that are one because they are at one address
+//! - `broken_content`: content that breaks off, and is asked for again
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `slow_readers`: readers of the output that are slower than the servers
@@ -41,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod broken_content;
 mod by_address;
 mod completions;
 mod conditional;

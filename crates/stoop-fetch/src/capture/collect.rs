@@ -46,6 +46,9 @@ pub(crate) trait Clock {
 
     /// It goes on. Memory may have been given back.
     fn go_on(&self);
+
+    /// Content was dropped that had come, and its memory is given back. The clock goes on.
+    fn gave_back(&self);
 }
 
 /// No clock.
@@ -53,6 +56,8 @@ impl Clock for () {
     fn stop(&self) {}
 
     fn go_on(&self) {}
+
+    fn gave_back(&self) {}
 }
 
 /// What was received of a response.

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::task::Poll;
 
-use stoop::{FollowUp, StatusCode};
+use stoop::{FollowUp, Response, StatusCode};
 
 use crate::failures::is_of_host;
 use crate::schedule::Feedback;
@@ -78,13 +78,15 @@ impl Said {
 
 /// Waits, in the client of a job, until the next request may be sent.
 pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + use<> {
-    let feedback = match next.outcome() {
-        Ok(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
+    // Where content failed, there was a response.
+    let status = next.response().map(Response::status).or(next.outcome().ok());
+    let feedback = match (status, next.outcome()) {
+        (Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE), _) => {
             Feedback::Overloaded(next.retry_after())
         }
-        Ok(_) => Feedback::Answered,
-        Err(error) if is_of_host(error.kind()) => Feedback::Failed,
-        Err(_) => Feedback::None,
+        (Some(_), Ok(_)) => Feedback::Answered,
+        (None, Err(error)) if is_of_host(error.kind()) => Feedback::Failed,
+        (_, Err(_)) | (None, Ok(_)) => Feedback::None,
     };
     let is_told = said(|said| said.feedback = Some(feedback)).is_some();
     let is_in_trouble = matches!(feedback, Feedback::Overloaded(_) | Feedback::Failed);

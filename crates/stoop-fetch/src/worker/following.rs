@@ -109,6 +109,10 @@ impl<F: RecordFormat> Clock for SlotJob<'_, F> {
         // What was written meanwhile has given back its memory.
         self.worker.run.relieve();
     }
+
+    fn gave_back(&self) {
+        self.worker.run.relieve();
+    }
 }
 
 impl<F: RecordFormat> SlotJob<'_, F> {

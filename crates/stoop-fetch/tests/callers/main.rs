@@ -1,6 +1,8 @@
 //! Runs whose source, format, filter or writer panics, and whose times are as long as can be: each comes to its end,
 //! and all but that of the format says why.
 
+mod content_retries;
+
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Cursor, Write};
 use std::net::{TcpListener, TcpStream};

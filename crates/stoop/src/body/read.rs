@@ -1,6 +1,7 @@
 //! Reading all content, as one buffer or piece by piece, and pauses between pieces.
 
 use std::future::poll_fn;
+use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 
@@ -106,6 +107,14 @@ impl Body {
             | Kind::File(_)
             | Kind::Replay(_)
             | Kind::Stream { .. } => {}
+        }
+    }
+
+    /// By when all of the content has to come that a client receives, if there is a deadline.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        match &self.0 {
+            Kind::Response(content) => content.due(),
+            _ => None,
         }
     }
 

@@ -191,6 +191,11 @@ impl Deadlines {
         }
     }
 
+    /// By when the last byte of content has to come.
+    pub(super) fn total(&self) -> Option<Instant> {
+        self.total
+    }
+
     /// When the nearest of those passes that hold before there is a response.
     pub(super) fn before_head(&self) -> Option<Instant> {
         self.due().before_head()

@@ -120,6 +120,40 @@ impl Client {
         Box::pin(middleware::send_through(&self.0, request, Some(&mut interim))).await
     }
 
+    /// Sends the request of a response again whose content failed with this error, if the client's
+    /// [`retries`](ClientBuilder::retries) have that: by the rules for an attempt that failed, with their number, delay and
+    /// budget, and within the deadline of the request, which [`Body::pause`](crate::Body::pause) holds back. What comes is
+    /// the response of the next attempt, or of those that follow, and its content begins anew. `None` where there is no
+    /// further attempt: then the error is the outcome.
+    ///
+    /// The response must be the one that was received, and has no content any more once there is a further attempt. There
+    /// is none with [middleware](ClientBuilder::middleware), which would not see it.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client) -> Result<Vec<u8>, stoop::Error> {
+    /// let mut response = client.get("http://example.com/large").await?;
+    /// let mut content = Vec::new();
+    /// loop {
+    ///     match response.chunk().await {
+    ///         Ok(Some(piece)) => content.extend_from_slice(&piece),
+    ///         Ok(None) => return Ok(content),
+    ///         Err(error) => {
+    ///             let Some(again) = client.retry(&mut response, &error) else { return Err(error) };
+    ///             content.clear();
+    ///             response = again.await?;
+    ///         }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub fn retry<'a>(
+        &'a self,
+        response: &mut Response,
+        error: &Error,
+    ) -> Option<impl Future<Output = Result<Response, Error>> + Send + use<'a>> {
+        retry::after_content(&self.0, response, error)
+    }
+
     /// Opens a tunnel or another protocol: sends a request that offers an Upgrade, or a CONNECT to
     /// `authority` through the proxy at `url`, and returns the switched connection. An Upgrade is sent
     /// over HTTP/1.1, which alone has it, also to servers that would speak HTTP/2; a CONNECT, and an

@@ -22,22 +22,22 @@ pub(crate) type Pacing = Pin<Box<dyn Future<Output = ()> + Send>>;
 pub struct FollowUp<'a> {
     url: &'a str,
     outcome: Result<StatusCode, &'a Error>,
-    retry_after: Option<Duration>,
+    response: Option<&'a Response>,
 }
 
 impl<'a> FollowUp<'a> {
     /// Of a response: where a redirect leads, or the answer to a challenge.
     pub(super) fn of_response(url: &'a str, status: StatusCode) -> Self {
-        Self { url, outcome: Ok(status), retry_after: None }
+        Self { url, outcome: Ok(status), response: None }
     }
 
-    /// Of an attempt that came to this.
-    pub(super) fn of_attempt(url: &'a str, outcome: &'a Result<Response, Error>) -> Self {
-        Self {
-            url,
-            outcome: outcome.as_ref().map(Response::status),
-            retry_after: outcome.as_ref().ok().and_then(Response::retry_after),
-        }
+    /// Of an attempt that came to this, with this response if there was one.
+    pub(super) fn of_attempt(
+        url: &'a str,
+        outcome: Result<&Response, &'a Error>,
+        response: Option<&'a Response>,
+    ) -> Self {
+        Self { url, outcome: outcome.map(Response::status), response }
     }
 
     /// The URL that it is for. It may have [credentials](crate::without_password) in it.
@@ -46,7 +46,7 @@ impl<'a> FollowUp<'a> {
     }
 
     /// What the request came to from which it follows: the status of a response, such as 301 or 503, or the error of an
-    /// attempt that failed.
+    /// attempt that failed, or of its content.
     pub fn outcome(&self) -> Result<StatusCode, &'a Error> {
         self.outcome
     }
@@ -54,7 +54,12 @@ impl<'a> FollowUp<'a> {
     /// How long the server asked not to be asked again, if this is a retry: the Retry-After of its response (RFC 9110
     /// §10.2.3).
     pub fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
+        self.response.and_then(Response::retry_after)
+    }
+
+    /// The response of the attempt, if this is a retry and there was one. Its content cannot be read here.
+    pub fn response(&self) -> Option<&'a Response> {
+        self.response
     }
 }
 

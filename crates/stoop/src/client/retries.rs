@@ -27,6 +27,9 @@ const RETRY: u64 = 1_000;
 /// A budget keeps retries from adding to the load of servers that have too much of it: each request earns a
 /// share of one, and without it the failure is the outcome.
 ///
+/// Content that breaks off is its reader's, who has a part of it by then: [`Client::retry`](crate::Client::retry) sends
+/// the request again by the same rules.
+///
 /// ```
 /// use std::time::Duration;
 /// use stoop::{Client, Retries};
@@ -99,7 +102,7 @@ impl RetryAttempt<'_> {
         self.number
     }
 
-    /// What it came to. The content of a response cannot be read here.
+    /// What it came to; the error of its content if that failed. The content of a response cannot be read here.
     pub fn outcome(&self) -> Result<&Response, &Error> {
         self.outcome
     }
@@ -161,8 +164,8 @@ impl Retries {
     }
 
     /// How long each attempt may take, its content included, within the deadline of the request, which holds for all of
-    /// them: no limit of its own. An attempt that takes longer before its response came is retried like one whose connection
-    /// broke, and without a further one it is [`ErrorKind::TotalTimeout`](crate::ErrorKind::TotalTimeout).
+    /// them: no limit of its own. An attempt that takes longer is retried like one whose connection broke, and without a
+    /// further one it is [`ErrorKind::TotalTimeout`](crate::ErrorKind::TotalTimeout).
     pub const fn attempt_timeout(mut self, max: Duration) -> Self {
         self.attempt_max = Some(max);
         self
@@ -175,7 +178,9 @@ impl Retries {
         self
     }
 
-    /// Asks `decide` after each attempt but the last, whether it failed or was answered, by whatever status. It may
+    /// Asks `decide` after each attempt but the last, whether it failed or was answered, by whatever status, and where
+    /// [`Client::retry`](crate::Client::retry) is called for its content, which is an error of
+    /// [`Phase::Receive`](crate::Phase::Receive). It may
     /// retry what is not known to be safe: that is the caller's to know. The number of retries, the budget, the deadline, and
     /// that the content can be sent again hold all the same.
     ///
@@ -269,14 +274,16 @@ impl Default for RetryBudget {
 }
 
 impl Retries {
-    /// How long to wait before a request is sent again that came to this outcome; `None` if it is not.
+    /// How long to wait before a request is sent again that came to this outcome, with this Retry-After if there was a
+    /// response; `None` if it is not.
     pub(super) fn wait(
         &self,
         sent: &SentRequest,
-        outcome: &Result<Response, Error>,
+        outcome: Result<&Response, &Error>,
+        retry_after: Option<Duration>,
         attempt: u32,
     ) -> Option<Duration> {
-        let asked = RetryAttempt { sent, number: attempt + 1, outcome: outcome.as_ref() };
+        let asked = RetryAttempt { sent, number: attempt + 1, outcome };
         let action = self.decide.as_ref().map_or(RetryAction::Default, |decide| decide(&asked));
         let is_wanted = match (action, asked.outcome) {
             (RetryAction::Stop, _) => false,
@@ -289,11 +296,16 @@ impl Retries {
             return None;
         }
         let own = self.random_delay(attempt, random());
-        match asked.outcome.ok().and_then(Response::retry_after) {
+        match retry_after {
             Some(wanted) if wanted > self.retry_after_max => None,
             Some(wanted) => Some(wanted.max(own)),
             None => Some(own),
         }
+    }
+
+    /// Whether a request may be sent again though there was a response.
+    pub(super) fn may_retry(&self, sent: &SentRequest) -> bool {
+        sent.method.is_idempotent() || self.decide.is_some()
     }
 
     /// Whether another attempt may succeed. Where the deadline of the request has passed, there is no time for one.

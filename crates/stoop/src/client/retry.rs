@@ -3,6 +3,7 @@
 //! Not here: what a connection that was closed before its reuse, or a server that did nothing of a request, asks
 //! for is sent again by `client::send` at once, whatever the policy says.
 
+use std::future::Future;
 use std::time::{Duration, Instant};
 
 use stoop_io::now;
@@ -10,7 +11,7 @@ use stoop_proto::ResponseHead;
 use tokio::time::Instant as TimerInstant;
 
 use crate::client::observe::{ClientEvent, RequestObserver};
-use crate::client::pace::{self, FollowUp};
+use crate::client::pace::{self, FollowUp, Pacing};
 use crate::client::retries::SentRequest;
 use crate::client::send;
 use crate::client::shared::ClientShared;
@@ -19,61 +20,163 @@ use crate::limits::after;
 use crate::request::{Request, RequestDeadlines};
 use crate::response::Response;
 
+/// What all attempts of a call share.
+struct Attempts {
+    observer: RequestObserver,
+    begun: Instant,
+    deadline: Option<Instant>,
+    /// How many there were before the one that is under way.
+    before: u32,
+}
+
+/// A request that may be sent once more. A response has it while its content may fail.
+struct NextAttempt {
+    attempts: Attempts,
+    request: Request,
+    /// What is known of the last one.
+    sent: SentRequest,
+    /// By when the content of the last one had to have come, when its head came.
+    content_due: Option<Instant>,
+}
+
+/// What is waited for before another attempt.
+struct Wait {
+    at: Instant,
+    pacing: Option<Pacing>,
+}
+
 /// Sends a request, and again as the client's policy has it.
 pub(super) async fn send(
     shared: &ClientShared,
     request: Request,
     interim: &mut (dyn FnMut(&ResponseHead) + Send),
 ) -> Result<Response, Error> {
+    shared.retry_budget.earn(shared.retries.share);
+    let attempts = Attempts {
+        observer: RequestObserver::new(&shared.observers, &request),
+        begun: now(),
+        deadline: total(&request, shared).map(|total| after(now(), total)),
+        before: 0,
+    };
+    attempt(shared, attempts, request, interim).await
+}
+
+/// Sends the request of a response again, whose content failed so, if the client's policy has that. The response has no
+/// content any more then.
+pub(super) fn after_content<'a>(
+    shared: &'a ClientShared,
+    response: &mut Response,
+    error: &Error,
+) -> Option<impl Future<Output = Result<Response, Error>> + Send + use<'a>> {
+    let mut next = response.next_attempt.take()?.downcast::<NextAttempt>().ok()?;
+    if let (Some(due), Some(before)) = (response.body_mut().due(), next.content_due) {
+        // While its owner let it pause, the deadline stood still.
+        next.attempts.wait_longer(due.saturating_duration_since(before));
+    }
+    let wait = next.wait(shared, Err(error), Some(response))?;
+    drop(std::mem::take(response.body_mut()));
+    Some(async move {
+        let (attempts, request) = next.after(wait).await;
+        let mut ignored = |_: &ResponseHead| {};
+        attempt(shared, attempts, request, &mut ignored).await
+    })
+}
+
+/// Sends a request that others came before, or none, and again as the client's policy has it.
+async fn attempt(
+    shared: &ClientShared,
+    attempts: Attempts,
+    request: Request,
+    interim: &mut (dyn FnMut(&ResponseHead) + Send),
+) -> Result<Response, Error> {
     let retries = &shared.retries;
-    let mut deadline = total(&request, shared).map(|total| after(now(), total));
-    shared.retry_budget.earn(retries.share);
-    let observer = RequestObserver::new(&shared.observers, &request);
-    let (mut request, mut attempt, begun) = (request, 0, now());
+    let (mut attempts, mut request) = (attempts, request);
     loop {
-        let again = if attempt < retries.max { request.try_clone() } else { None };
+        let again = if attempts.before < retries.max { request.try_clone() } else { None };
         let sent = SentRequest::new(&request, retries);
-        request = bounded(request, retries.attempt_max, deadline);
-        let mut paced = Duration::ZERO;
-        let sending =
-            send::send_observed(shared, request, interim, observer.clone(), Some(&mut paced));
+        request = bounded(request, retries.attempt_max, attempts.deadline);
+        let (mut paced, observer) = (Duration::ZERO, attempts.observer.clone());
+        let sending = send::send_observed(shared, request, interim, observer, Some(&mut paced));
         let mut outcome = sending.await;
-        deadline = deadline.map(|deadline| after(deadline, paced));
-        if attempt > 0 {
+        attempts.wait_longer(paced);
+        if attempts.before > 0 {
             outcome = match outcome {
-                Ok(response) => Ok(response.after(attempt, begun)),
-                Err(error) => Err(error.after(attempt, now() - begun)),
+                Ok(response) => Ok(response.after(attempts.before, attempts.begun)),
+                Err(error) => Err(error.after(attempts.before, now() - attempts.begun)),
             };
         }
-        let Some(next) = again else { return outcome };
-        let Some(wait) = retries.wait(&sent, &outcome, attempt) else { return outcome };
-        let at = after(now(), wait);
-        if deadline.is_some_and(|deadline| at >= deadline)
-            || !shared.retry_budget.spend(retries.share)
-        {
-            return outcome;
-        }
-        observer.tell(&ClientEvent::Retrying {
-            attempt: attempt + 2,
-            wait,
-            outcome: outcome.as_ref().map(Response::status),
-        });
-        let pacing = match (&shared.pace, next.url()) {
-            (Some(pace), Some(url)) => Some(pace(&FollowUp::of_attempt(url, &outcome))),
-            _ => None,
+        let Some(request_again) = again else { return outcome };
+        let next = NextAttempt { attempts, request: request_again, sent, content_due: None };
+        let Some(wait) = next.wait(shared, outcome.as_ref(), outcome.as_ref().ok()) else {
+            return outcome.map(|response| next.kept_with(response, shared));
         };
         // Its content is not read: the connection is used again if there is little of it.
         drop(outcome);
-        tokio::time::sleep_until(TimerInstant::from_std(at)).await;
-        if let Some(pacing) = pacing {
-            let waited = pace::wait(pacing).await;
-            deadline = deadline.map(|deadline| after(deadline, waited));
+        (attempts, request) = next.after(wait).await;
+    }
+}
+
+impl Attempts {
+    /// What was waited for so long counts to no deadline.
+    fn wait_longer(&mut self, waited: Duration) {
+        self.deadline = self.deadline.map(|deadline| after(deadline, waited));
+    }
+}
+
+impl NextAttempt {
+    /// What is waited for before it, where the last one came to this, with this response if there was one; `None` if it
+    /// is not to be.
+    fn wait(
+        &self,
+        shared: &ClientShared,
+        outcome: Result<&Response, &Error>,
+        response: Option<&Response>,
+    ) -> Option<Wait> {
+        let Self { attempts, request, sent, .. } = self;
+        let (retries, retry_after) = (&shared.retries, response.and_then(Response::retry_after));
+        let wait = retries.wait(sent, outcome, retry_after, attempts.before)?;
+        let at = after(now(), wait);
+        if attempts.deadline.is_some_and(|deadline| at >= deadline)
+            || !shared.retry_budget.spend(retries.share)
+        {
+            return None;
         }
-        request = match deadline {
-            Some(deadline) => next.timeout(deadline.saturating_duration_since(now())),
-            None => next,
+        attempts.observer.tell(&ClientEvent::Retrying {
+            attempt: attempts.before + 2,
+            wait,
+            outcome: outcome.map(Response::status),
+        });
+        let pacing = match (&shared.pace, request.url()) {
+            (Some(pace), Some(url)) => Some(pace(&FollowUp::of_attempt(url, outcome, response))),
+            _ => None,
         };
-        attempt += 1;
+        Some(Wait { at, pacing })
+    }
+
+    /// Waits until it may be sent.
+    async fn after(self, wait: Wait) -> (Attempts, Request) {
+        let Self { mut attempts, request, .. } = self;
+        tokio::time::sleep_until(TimerInstant::from_std(wait.at)).await;
+        if let Some(pacing) = wait.pacing {
+            attempts.wait_longer(pace::wait(pacing).await);
+        }
+        attempts.before += 1;
+        let request = match attempts.deadline {
+            Some(deadline) => request.timeout(deadline.saturating_duration_since(now())),
+            None => request,
+        };
+        (attempts, request)
+    }
+
+    /// The response of the last one, whose content may fail.
+    fn kept_with(self, mut response: Response, shared: &ClientShared) -> Response {
+        // What middleware has done with this response it would not do with another.
+        let is_possible = shared.middleware.is_empty() && shared.retries.may_retry(&self.sent);
+        if is_possible && response.is_streamed() {
+            let content_due = response.body_mut().due();
+            response.next_attempt = Some(Box::new(Self { content_due, ..self }));
+        }
+        response
     }
 }
 

@@ -88,6 +88,7 @@ impl<B> Response<B> {
             save_max: u64::MAX,
             extensions: Extensions::new(),
             sent: None,
+            next_attempt: None,
             hook: SentHook::default(),
         }
     }
@@ -203,6 +204,7 @@ where
             save_max: self.save_max,
             extensions: self.extensions,
             sent: self.sent,
+            next_attempt: self.next_attempt,
             hook: self.hook,
         }
     }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use bytes::Bytes;
 use stoop_proto::Fields;
@@ -186,6 +187,10 @@ impl Incoming for Tape {
 
     fn pause(&mut self) {
         self.inner.pause();
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.inner.due()
     }
 }
 

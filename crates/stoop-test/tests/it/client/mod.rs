@@ -9,6 +9,7 @@ mod channel;
 mod coding;
 mod coming_from;
 mod connector;
+mod content_retries;
 mod cookies;
 mod deadlines;
 mod default_limits;

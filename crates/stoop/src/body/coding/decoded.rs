@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use stoop_proto::Fields;
@@ -235,6 +236,10 @@ impl Incoming for Decoded {
 
     fn pause(&mut self) {
         self.inner.pause();
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.inner.due()
     }
 
     fn overdue(&mut self) -> Option<Error> {

@@ -1,6 +1,7 @@
 //! The content of a response, as its owner takes it, or leaves it.
 
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Instant;
 
 use bytes::Bytes;
 use stoop_io::{FillResult, Transport};
@@ -67,6 +68,10 @@ impl Incoming for Http1Exchange {
 
     fn pause(&mut self) {
         self.deadlines.pause();
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.deadlines.total()
     }
 
     #[cfg(feature = "compression")]

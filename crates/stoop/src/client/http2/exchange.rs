@@ -280,6 +280,10 @@ impl Incoming for Http2Exchange {
         }
     }
 
+    fn due(&self) -> Option<Instant> {
+        self.deadlines.total()
+    }
+
     #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         if self.deadlines.is_paused() {

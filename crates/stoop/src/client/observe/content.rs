@@ -1,6 +1,7 @@
 //! Content of a response whose end is told.
 
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use bytes::Bytes;
 use stoop_proto::Fields;
@@ -94,6 +95,10 @@ impl Incoming for ObservedContent {
 
     fn pause(&mut self) {
         self.content.pause();
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.content.due()
     }
 
     #[cfg(feature = "compression")]

@@ -107,7 +107,8 @@ pub enum ClientEvent<'a> {
         /// How it failed.
         error: &'a Error,
     },
-    /// The request is sent again, by the client's [`Retries`](crate::Retries).
+    /// The request is sent again, by the client's [`Retries`](crate::Retries): after `Failed`, or after `Received` where
+    /// its content failed ([`Client::retry`](crate::Client::retry)).
     #[non_exhaustive]
     Retrying {
         /// Which attempt it will be: the first that is told is the second.

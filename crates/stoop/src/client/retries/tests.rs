@@ -40,7 +40,7 @@ fn sent(method: &Method) -> SentRequest {
 fn a_function_decides_whatever_is_safe() {
     let answered = |retries: &Retries, status: u16| {
         let status = StatusCode::from_u16(status).unwrap();
-        retries.wait(&sent(&Method::POST), &Ok(Response::from_status(status)), 4)
+        retries.wait(&sent(&Method::POST), Ok(&Response::from_status(status)), None, 4)
     };
     let seconds = Duration::from_secs(3);
     let retries = Retries::up_to(1).decided_by(move |attempt| {
@@ -68,7 +68,7 @@ fn the_longest_delays_do_not_overflow() {
 fn only_what_is_safe_is_sent_again() {
     let retries = Retries::up_to(1);
     let failed = |method: &Method, kind, phase| {
-        retries.wait(&sent(method), &Err(Error::new(kind, phase)), 0).is_some()
+        retries.wait(&sent(method), Err(&Error::new(kind, phase)), None, 0).is_some()
     };
     assert!(failed(&Method::GET, ErrorKind::Reset, Phase::Wait));
     assert!(!failed(&Method::POST, ErrorKind::Reset, Phase::Wait));
@@ -77,7 +77,7 @@ fn only_what_is_safe_is_sent_again() {
     assert!(!failed(&Method::GET, ErrorKind::TotalTimeout, Phase::Wait));
     let answered = |method: &Method, status: u16| {
         let status = StatusCode::from_u16(status).unwrap();
-        retries.wait(&sent(method), &Ok(Response::from_status(status)), 0).is_some()
+        retries.wait(&sent(method), Ok(&Response::from_status(status)), None, 0).is_some()
     };
     assert!(answered(&Method::PUT, 503) && answered(&Method::GET, 429));
     assert!(!answered(&Method::POST, 503) && !answered(&Method::GET, 404));

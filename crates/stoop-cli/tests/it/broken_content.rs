@@ -1,0 +1,197 @@
+//! Content that breaks off, and is asked for again with `--retry`.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::content::Folder;
+use crate::stoop::{run, stoop};
+
+/// How long content is that does not break off: more than what stays in memory.
+const LENGTH: usize = 3 << 20;
+
+/// A server of content whose first responses break off: `/KIND/N/LENGTH` breaks off `N` times. By its kind the connection
+/// is closed after half of the content (`half`), or reset (`reset`), or stays open (`silent`), or what follows is no chunk
+/// (`malformed`); `busy` is answered 503 with half of its content.
+struct BreakingServer {
+    address: SocketAddr,
+    asked: Arc<Mutex<BTreeMap<String, usize>>>,
+}
+
+impl BreakingServer {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let asked = Arc::<Mutex<BTreeMap<String, usize>>>::default();
+        let counted = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let asked = Arc::clone(&counted);
+                thread::spawn(move || serve(&stream, &asked));
+            }
+        });
+        Self { address, asked }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// How often a path was asked for.
+    fn asked(&self, path: &str) -> usize {
+        self.asked.lock().expect("no panic").get(path).copied().unwrap_or(0)
+    }
+}
+
+fn serve(mut stream: &TcpStream, asked: &Mutex<BTreeMap<String, usize>>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
+        let path = line.split(' ').nth(1).expect("a request line").to_owned();
+        while !line.trim().is_empty() {
+            line.clear();
+            reader.read_line(&mut line).ok()?;
+        }
+        let count = {
+            let mut asked = asked.lock().expect("no panic");
+            let count = asked.entry(path.clone()).or_default();
+            *count += 1;
+            *count
+        };
+        let mut parts = path[1..].split('/');
+        let kind = parts.next().expect("a kind");
+        let mut number = || parts.next().expect("a number").parse::<usize>().expect("a number");
+        let (broken, content) = (number(), content(number()));
+        let half = &content[..content.len() / 2];
+        let mut send = |head: &str, content: &[u8]| {
+            stream.write_all(format!("HTTP/1.1 {head}\r\n\r\n").as_bytes()).ok()?;
+            stream.write_all(content).ok()
+        };
+        let whole = format!("200 OK\r\ncontent-length: {}", content.len());
+        match kind {
+            _ if count > broken => send(&whole, &content)?,
+            "busy" => send(&whole.replace("200 OK", "503 Busy"), half)?,
+            "malformed" => send("200 OK\r\ntransfer-encoding: chunked", b"4\r\nhalf\r\nno\r\n")?,
+            _ => send(&whole, half)?,
+        }
+        if count <= broken {
+            match kind {
+                // Until the client is gone.
+                "silent" => drop(reader.read_line(&mut line)),
+                "reset" => {
+                    // What has arrived stays readable until then.
+                    thread::sleep(Duration::from_millis(200));
+                    let socket = socket2::SockRef::from(stream);
+                    socket.set_linger(Some(Duration::ZERO)).expect("it is open");
+                }
+                _ => {}
+            }
+            return None;
+        }
+    }
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at / 1000 % 251) as u8).collect()
+}
+
+fn fetch(options: &str, input: &str) -> Vec<Value> {
+    let ran = run(stoop(&format!("fetch -f jsonl --summary none {options}")), input);
+    assert_eq!(ran.code, Some(0), "{options}: {}", ran.stderr);
+    let text = String::from_utf8_lossy(&ran.stdout);
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn content_that_breaks_off_is_asked_for_again_by_the_rules_of_retries() {
+    for (options, path, outcome, asked) in [
+        ("--retry 2", "/half/1/1000", "200", 2),
+        ("--retry 2", "/half/2/1000", "200", 3),
+        ("--retry 2", "/half/9/1000", "closed_early", 3),
+        ("--retry 2", "/reset/1/1000", "200", 2),
+        ("--retry 2 --no-politeness", "/half/1/1000", "200", 2),
+        ("--retry 2 --per-host 1", "/half/1/1000", "200", 2),
+        ("--retry 2 --retry-on closed_early", "/half/1/1000", "200", 2),
+        ("--retry 2 --retry-on 503,reset", "/half/1/1000", "closed_early", 1),
+        ("--retry 2", "/malformed/1/4", "h1_parse", 1),
+        ("--retry 2 --retry-on h1_parse", "/malformed/1/4", "200", 2),
+        // A 503 that is not asked for again because of its status is because of its content.
+        ("--retry 2 --retry-on closed_early", "/busy/1/1000", "200", 2),
+        ("--retry 2 -d x", "/half/1/1000", "closed_early", 1),
+        ("--retry 2 -X PUT", "/half/1/1000", "200", 2),
+        ("--retry 0", "/half/1/1000", "closed_early", 1),
+        ("", "/half/1/1000", "closed_early", 1),
+        // Within the deadline alone.
+        ("--retry 9 -t 1", "/silent/9/1000", "total_timeout", 1),
+        // What is too long is so again.
+        ("--retry 2 --max-body 100", "/half/1/1000", "body_too_large", 1),
+        ("--retry 2 --max-body 100 --retry-on body_too_large", "/half/1/1000", "body_too_large", 1),
+        ("--retry 2 --max-body 100 --truncate", "/half/1/1000", "200", 1),
+    ] {
+        let server = BreakingServer::start();
+        let told = format!("{options} {path}");
+        let records = fetch(options, &server.url(path));
+        assert_eq!(records.len(), 1, "{told}");
+        let record = &records[0];
+        let code = match &record["error_kind"] {
+            Value::String(kind) => kind.clone(),
+            _ => record["status"].to_string(),
+        };
+        assert_eq!((&*code, server.asked(path)), (outcome, asked), "{told}: {record}");
+        let attempts = if asked > 1 { Value::from(asked) } else { Value::Null };
+        assert_eq!(record["attempts"], attempts, "{told}: {record}");
+        if outcome == "closed_early" {
+            assert_eq!(
+                (&record["error_phase"], &record["status"]),
+                (&"receive".into(), &200.into())
+            );
+        }
+    }
+}
+
+#[test]
+fn the_budget_bounds_what_is_asked_for_again() {
+    let server = BreakingServer::start();
+    let list = format!("{}\n", server.url("/half/1000/100")).repeat(30);
+    let records = fetch("-c 4 --cores 1 --retry 1 --retry-budget 0", &list);
+    assert_eq!((records.len(), server.asked("/half/1000/100")), (30, 40));
+}
+
+#[test]
+fn what_is_kept_is_of_the_last_attempt_alone() {
+    let server = BreakingServer::start();
+    let path = format!("/half/2/{LENGTH}");
+    let folder = Folder::new("again");
+    let save = format!("--retry 2 -t 60 --digest sha256 --save {}", folder.0.display());
+    let record = &fetch(&save, &server.url(&path))[0];
+    assert_eq!((&record["attempts"], &record["body_bytes"]), (&3.into(), &LENGTH.into()));
+    let files = folder.files();
+    assert_eq!(files.len(), 1, "{:?}", files.keys());
+    assert!(files.values().all(|kept| *kept == content(LENGTH)));
+    // An archive has all exchanges, and the content of the last.
+    let path = format!("/half/1/{LENGTH}");
+    let options = "fetch --summary none -f warc --compression none --retry 1 -t 60 -o -";
+    let ran = run(stoop(options), server.url(&path));
+    let count = |what: &[u8]| ran.stdout.windows(what.len()).filter(|part| *part == what).count();
+    assert_eq!(count(b"WARC-Type: request\r\n"), 2);
+    assert_eq!(count(b"WARC-Type: response\r\n"), 2);
+    assert_eq!(count(b"WARC-Truncated: unspecified\r\n"), 1);
+    assert_eq!(count(&content(LENGTH)), 1);
+    assert!(ran.stdout.len() < LENGTH + (64 << 10), "{}", ran.stdout.len());
+}
+
+#[test]
+fn content_is_asked_for_again_as_politely_as_all_else() {
+    let server = BreakingServer::start();
+    let list: String = (0..4).map(|n| server.url(&format!("/half/1/{}\n", 100 + n))).collect();
+    let begun = Instant::now();
+    let records = fetch("--host-interval 0.1 --retry 1 -t 10", &list);
+    assert!(records.iter().all(|record| record["attempts"] == 2), "{records:?}");
+    assert!(begun.elapsed() >= Duration::from_millis(700), "eight requests");
+}
