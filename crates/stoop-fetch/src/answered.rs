@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stoop::{Error, Fields, Response, Version};
+use stoop::{Error, Fields, FollowUp, Response, Version};
 
 use crate::earlier::{Earlier, Known, VALIDATOR_BYTES_MAX};
 use crate::extract::Extraction;
@@ -64,6 +64,15 @@ impl Describer {
             }
         };
         Outcome { overloaded, blamed, ..outcome }
+    }
+
+    /// The outcome of the attempt that a retry follows from, if there was a response: that of the job, if the retry is not
+    /// sent. Nothing is kept of the content.
+    pub(crate) fn before_retry(&self, next: &FollowUp<'_>) -> Option<Box<Outcome>> {
+        let response = next.response()?;
+        let details = self.details(response, None);
+        let outcome = self.outcome(response, next.outcome().map(|_| 0), details);
+        Some(Box::new(Outcome { is_told: true, ..outcome }))
     }
 }
 

@@ -88,8 +88,16 @@ impl Fetchers {
         };
         let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
         let client = self.client(settings, limits(settings), redirects, has_exchanges);
+        let describer = Describer {
+            is_detailed,
+            extraction: settings.processing.extraction.clone(),
+            earlier: settings.earlier.clone(),
+        };
         let client = match settings.politeness {
-            Some(_) => client.pace(turns::wait_for_turn),
+            Some(_) => {
+                let describer = describer.clone();
+                client.pace(move |next| turns::wait_for_turn(next, describer.before_retry(next)))
+            }
             None => client,
         };
         let client = match settings.earlier.clone() {
@@ -102,11 +110,7 @@ impl Fetchers {
             client: client.build()?,
             template: settings.template.clone(),
             skips_content: settings.skips_content,
-            describer: Describer {
-                is_detailed,
-                extraction: settings.processing.extraction.clone(),
-                earlier: settings.earlier.clone(),
-            },
+            describer,
             collector,
             robots,
         })

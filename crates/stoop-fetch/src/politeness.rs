@@ -33,6 +33,9 @@ const OVERLOAD_MAX: Duration = Duration::from_secs(600);
 /// that time and the deadline of one more. One of those that come later is tried after 30 s, and the others go on if it is
 /// answered; otherwise the host is left alone for twice as long each time, up to five minutes.
 ///
+/// A job whose request was answered, and which waits for a retry when its host is given up, has the record of that answer
+/// instead, without its content.
+///
 /// Of requests that redirects of other hosts lead to, up to 64 wait for a host that does not answer, and further ones get that
 /// record at once.
 ///

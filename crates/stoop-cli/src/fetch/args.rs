@@ -80,8 +80,9 @@ of other answers; after 10 minutes, or --host-overload-max, without any other an
 host_suspended. A host that does not answer 20 times in turn is left alone for 1 s, 2 s, 4 s and
 so on, with one request in between that tries it, and its URLs wait. They go on once it answers. If
 it has not after 30 s, or --host-outage-max, they get host_suspended: a host that is gone takes that
-and one --timeout. URLs that come later try it from time to time. Time that a URL waits for its host
-is not part of its duration. --concurrency N has up to N of one host in flight, unless --per-host is
+and one --timeout. URLs that come later try it from time to time. A URL that was answered, and waits
+for a retry then, gets the line of that answer. Time that a URL waits for its host is not part of its
+duration. --concurrency N has up to N of one host in flight, unless --per-host is
 given, and --no-politeness lifts all of that. Each core holds up to 65,536 URLs that wait, and reads
 no further then: shuffle a list that is sorted by hosts. Where a redirect leads, and what is sent
 again, waits for the turn of its host, too, and is not in flight meanwhile; once 2,048 URLs wait so,

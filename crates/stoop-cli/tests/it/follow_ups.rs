@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::server::refusing;
 use crate::stoop::{feed, finish, kill, peak_kib, run, stoop, wait_for};
 #[cfg(target_os = "linux")]
 use crate::terminal::run_on_terminal;
 
-/// A host that redirects `/?URL` to the URL, answers the first requests of `/busy` by 429 and `Retry-After: 1`, and
+/// A host that redirects `/?URL` to the URL, answers the first requests of `/busy` and what is below it by 429 and `Retry-After: 1`, and
 /// everything else by 200 after some time.
 struct Host {
     address: SocketAddr,
@@ -92,7 +94,7 @@ fn answer(
         };
         let head = {
             let mut log = log.lock().expect("no panic");
-            let is_busy = path == "/busy" && log.len() < busy;
+            let is_busy = path.starts_with("/busy") && log.len() < busy;
             log.push(Visit { came, answered: Instant::now(), path });
             if is_busy { "429 Busy\r\nretry-after: 1".to_owned() } else { head }
         };
@@ -188,6 +190,37 @@ fn a_host_that_asks_for_less_is_left_alone_though_the_request_is_sent_again() {
     let pause = visits[1].came.duration_since(visits[0].answered);
     assert!(pause >= Duration::from_millis(990), "others wait as well: {visits:?}");
     assert!(host.kept_interval(Duration::from_millis(200), begun), "{visits:?}");
+}
+
+/// The answers had the records of URLs that were never asked for, without their status and attempts.
+#[test]
+fn a_url_that_was_answered_has_that_record_though_its_host_is_given_up_before_the_retry() {
+    for (n, options) in (80..).zip(["-c 2", "--per-host 2 --cores 1", "-c 2 --host-interval 0.01"])
+    {
+        let host = Host::start([127, 0, 4, n], Duration::ZERO, usize::MAX);
+        let list: String = (0..6).map(|n| host.url(&format!("/busy/{n}\n"))).collect();
+        let options = format!("{options} --retry 5 --host-overload-max 1 -t 60");
+        let ran = run(stoop(&format!("fetch -f jsonl --summary none {options}")), list);
+        let visits = host.visits();
+        let records: Vec<Value> = String::from_utf8_lossy(&ran.stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        assert_eq!(records.len(), 6, "{options}");
+        for record in &records {
+            let path = record["url"].as_str().expect("a URL").split_once("/busy").expect("it is").1;
+            let asked = visits.iter().filter(|visit| visit.path.ends_with(path)).count();
+            let told = (&record["status"], &record["error_kind"], &record["attempts"]);
+            let attempts = if asked > 1 { Value::from(asked) } else { Value::Null };
+            let expected = match asked {
+                0 => (&Value::Null, &Value::from("host_suspended"), &Value::Null),
+                _ => (&Value::from(429), &Value::Null, &attempts),
+            };
+            assert_eq!(told, expected, "{options}: {record}");
+        }
+        let suspended = records.iter().filter(|record| record["status"].is_null()).count();
+        assert!((1..6).contains(&suspended), "{options}: {suspended}");
+    }
 }
 
 #[test]

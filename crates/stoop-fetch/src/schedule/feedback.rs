@@ -21,6 +21,9 @@ pub(crate) enum Feedback {
 impl Feedback {
     /// What an outcome says.
     pub(crate) fn of(outcome: &Outcome) -> Self {
+        if outcome.is_told {
+            return Self::None;
+        }
         match (outcome.overloaded, outcome.code) {
             (Some(pause), _) => Self::Overloaded(pause),
             (None, ResultCode::Status(_)) => Self::Answered,

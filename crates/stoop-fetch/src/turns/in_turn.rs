@@ -192,8 +192,12 @@ impl<A: Asker> InTurn<A> {
         }
         let Poll::Ready(answered) = self.following.poll_wait(cx) else { return Poll::Pending };
         let Some(answer) = answered else { return Poll::Ready(Ok(())) };
+        let before = self.following.said.answered.take();
         let ended = match answer {
-            Answer::Suspended => Outcome::host_suspended("the host of its next request"),
+            Answer::Suspended => before.map_or_else(
+                || Outcome::host_suspended("the host of its next request"),
+                |answered| *answered,
+            ),
             Answer::Uncounted if self.asker.run().is_stopping() => Outcome::cancelled(Phase::Wait),
             Answer::Granted(_) | Answer::Uncounted => {
                 self.asker.end_wait(matches!(answer, Answer::Granted(_)));

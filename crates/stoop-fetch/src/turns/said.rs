@@ -10,6 +10,7 @@ use std::task::Poll;
 use stoop::{FollowUp, Response, StatusCode};
 
 use crate::failures::is_of_host;
+use crate::record::Outcome;
 use crate::schedule::Feedback;
 
 thread_local! {
@@ -58,6 +59,8 @@ pub(super) struct Said {
     pub(super) is_granted: bool,
     /// What came of an attempt that is followed by another.
     pub(super) feedback: Option<Feedback>,
+    /// The outcome of the job if the request is not sent that it wants to send: it is a retry of one that was answered.
+    pub(super) answered: Option<Box<Outcome>>,
 }
 
 impl Said {
@@ -76,8 +79,12 @@ impl Said {
     }
 }
 
-/// Waits, in the client of a job, until the next request may be sent.
-pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + use<> {
+/// Waits, in the client of a job, until the next request may be sent. If it is not, the outcome of the job is what was
+/// `answered` before, if it is a retry of a request that was.
+pub(crate) fn wait_for_turn(
+    next: &FollowUp<'_>,
+    answered: Option<Box<Outcome>>,
+) -> impl Future<Output = ()> + use<> {
     // Where content failed, there was a response.
     let status = next.response().map(Response::status).or(next.outcome().ok());
     let feedback = match (status, next.outcome()) {
@@ -98,11 +105,12 @@ pub(crate) fn wait_for_turn(next: &FollowUp<'_>) -> impl Future<Output = ()> + u
     if is_counted_now {
         UNCOUNTED.set(Uncounted::InTrouble);
     }
-    let mut url = Some(Box::from(next.url()));
+    let (mut url, mut answered) = (Some(Box::from(next.url())), answered);
     poll_fn(move |_| {
         let is_granted = said(|said| match url.take() {
             Some(url) => {
                 (said.wanted, said.is_granted) = (Some(url), false);
+                said.answered = answered.take();
                 false
             }
             None => std::mem::take(&mut said.is_granted),

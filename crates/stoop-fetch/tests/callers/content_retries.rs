@@ -24,7 +24,7 @@ fn site(paths: mpsc::Sender<String>) -> impl Fn(Request) -> Response + Clone + S
         if !is_broken {
             return Response::from_text("here");
         }
-        let (mut sender, body) = Body::channel(1);
+        let (sender, body) = Body::channel(1);
         tokio::spawn(async move {
             let sent = sender.send(Bytes::from(vec![b'x'; HALF])).await;
             sent.expect("it is read");
