@@ -39,7 +39,9 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "h2_refused" => "the server refused the request: lower --concurrency, or see the error",
         "closed_early" => "the server closed the connection before the answer was complete",
         "reset" => "the connection was reset before the answer was complete",
-        "read_timeout" => "the system gave the connection up: the server acknowledged no data",
+        "read_timeout" => {
+            "the server sent nothing for --read-timeout, or the system gave the connection up"
+        }
         "total_timeout" => "not done within --timeout",
         "body_too_large" => {
             "the body is longer than --max-body, or its coding makes it 1,000 times as large"

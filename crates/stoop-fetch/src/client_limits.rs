@@ -7,7 +7,7 @@ use stoop::{ClientLimits, ClientTime};
 use crate::settings::Settings;
 
 /// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
-/// connecting: a run that grants a minute means it. And no URL waits for a connection, because the
+/// connecting, or for silence in content: a run that grants a minute means it. And no URL waits for a connection, because the
 /// permits are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
 pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let mut limits = ClientLimits::default();
@@ -46,7 +46,7 @@ fn time(settings: &Settings) -> ClientTime {
     time.tls = None;
     time.head = None;
     time.send_idle = None;
-    time.read_idle = None;
+    time.read_idle = settings.read_timeout;
     time.body_grace = Duration::ZERO;
     time.body_window = Duration::ZERO;
     time.body_bytes_per_second_min = 0;
@@ -80,6 +80,13 @@ mod tests {
         let second = Duration::from_secs(1);
         assert_eq!((connect(false, None), connect(true, None)), (None, Some(2 * second)));
         assert_eq!(connect(true, Some(second)), Some(second));
+    }
+
+    #[test]
+    fn content_may_be_silent_as_long_as_the_run_says() {
+        let read_timeout = Some(Duration::from_secs(7));
+        let settings = Settings { read_timeout, ..Settings::default() };
+        assert_eq!(limits(&settings).time.read_idle, read_timeout);
     }
 
     /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.

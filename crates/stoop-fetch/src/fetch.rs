@@ -2,9 +2,9 @@
 
 mod earlier;
 mod start;
+mod time_limits;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use stoop::{ClientBuilder, Method, Misuse, Redirects};
@@ -17,7 +17,6 @@ use crate::record::Record;
 use crate::save::SaveFolder;
 use crate::settings::Settings;
 use crate::stop::Stop;
-use crate::until::FOREVER;
 
 /// The description of a run: how its jobs are fetched. [`run`](Self::run) fetches all jobs of a source.
 ///
@@ -57,20 +56,6 @@ impl Fetch {
     /// [`available_parallelism`](std::thread::available_parallelism) says.
     pub fn workers(mut self, workers: usize) -> Self {
         self.settings.workers = workers.max(1);
-        self
-    }
-
-    /// The deadline of a job, from its start to the last byte of the body, redirects and retries included.
-    /// By default 5 s. A record of the kind `total_timeout` says that it was over.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.settings.timeout = timeout.min(FOREVER);
-        self
-    }
-
-    /// The longest that name lookup, connecting and TLS may take together for a new connection. By default as
-    /// long as the deadline, and two fifths of it with [`http_fallback`](Self::http_fallback).
-    pub fn setup_timeout(mut self, timeout: Duration) -> Self {
-        self.settings.setup_timeout = Some(timeout.min(FOREVER));
         self
     }
 

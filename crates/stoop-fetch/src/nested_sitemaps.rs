@@ -74,6 +74,7 @@ impl NestedSitemaps {
             politeness: run.politeness.clone(),
             timeout: run.timeout,
             setup_timeout: run.setup_timeout,
+            read_timeout: run.read_timeout,
             body_bytes_max: Some(BYTES_MAX as u64),
             template,
             redirects: run.redirects.clone(),

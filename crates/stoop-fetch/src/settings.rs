@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
     pub(crate) timeout: Duration,
     pub(crate) setup_timeout: Option<Duration>,
+    /// How long a server may send nothing of content.
+    pub(crate) read_timeout: Option<Duration>,
     pub(crate) body_bytes_max: Option<u64>,
     /// A longer body is cut, and no error.
     pub(crate) truncates: bool,
@@ -86,6 +88,7 @@ impl Default for Settings {
             workers: available_parallelism().map_or(1, Into::into),
             timeout: TIMEOUT,
             setup_timeout: None,
+            read_timeout: None,
             body_bytes_max: Some(BODY_BYTES_MAX),
             truncates: false,
             skips_content: false,

@@ -17,6 +17,7 @@ use super::output_args::{LineFormat, OutputArgs};
 use super::politeness::PolitenessArgs;
 use super::retry::RetryArgs;
 use super::run_args::RunArgs;
+use super::stall_args::StallArgs;
 use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 use crate::units;
@@ -82,11 +83,11 @@ so on, with one request in between that tries it, and its URLs wait. They go on 
 it has not after 30 s, or --host-outage-max, they get host_suspended: a host that is gone takes that
 and one --timeout. URLs that come later try it from time to time. A URL that was answered, and waits
 for a retry then, gets the line of that answer. Time that a URL waits for its host is not part of its
-duration. --concurrency N has up to N of one host in flight, unless --per-host is
-given, and --no-politeness lifts all of that. Each core holds up to 65,536 URLs that wait, and reads
-no further then: shuffle a list that is sorted by hosts. Where a redirect leads, and what is sent
-again, waits for the turn of its host, too, and is not in flight meanwhile; once 2,048 URLs wait so,
-no more are started.
+duration. --concurrency N has up to N of one host in flight, unless --per-host is given, and
+--no-politeness lifts all of that. Each core holds up to 65,536 URLs that wait, and reads no further
+then: shuffle a list that is sorted by hosts. Where a redirect leads, and what is sent again, waits
+for the turn of its host, too, and is not in flight meanwhile; once 2,048 URLs wait so, no more are
+started.
 
 With --by-address all hosts at one IP address are one host. Of several addresses of a name the
 lowest counts: names that share another one alone are not known to be at one. Names are looked up
@@ -142,7 +143,8 @@ dropped before that. Not repeated are POST and PATCH whose request may have been
 statuses instead. attempts tells how many there were.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
-(connect_timeout, with the phase it was in). The only other time limits: name servers are asked
+(connect_timeout, with the phase it was in), and --read-timeout, if given, how long content stands
+still (read_timeout, phase receive). The only other time limits: name servers are asked
 three times, 2 s each (dns_timeout), and the system gives up data that the peer never acknowledges
 (connect_timeout, read_timeout). Time goes on while the process is stopped. The head of an answer
 may have 256 KiB and 500 fields (h1_parse, h2_protocol).
@@ -250,6 +252,9 @@ pub(crate) struct FetchArgs {
     /// [default: the deadline, or two fifths of it with --http-fallback]
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) connect_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    pub(super) stalls: StallArgs,
 
     /// Fetch the first N URLs only; up to 64 KiB of input after them may be read, too
     #[arg(short = 'n', long, value_name = "N", value_parser = limit)]

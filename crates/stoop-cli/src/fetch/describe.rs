@@ -51,7 +51,7 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         .body_bytes_max(plan.max_body)
         .http_fallback(plan.falls_back_to_http)
         .statistics(plan.has_statistics());
-    let fetch = plan.filter.apply(plan.content.apply(fetch));
+    let fetch = plan.stalls.apply(plan.filter.apply(plan.content.apply(fetch)));
     let fetch = match plan.idle_max {
         Some(connections) => fetch.idle_connections(connections),
         None => fetch,

@@ -34,6 +34,7 @@ mod run_args;
 mod run_folder;
 mod short_text;
 mod source;
+mod stall_args;
 mod template;
 mod whole_file;
 

@@ -23,6 +23,7 @@ use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
 use super::output_args::{CompressionName, LineFormat, OutputArgs, SummaryStyle};
 use super::run_args::RunArgs;
+use super::stall_args::StallArgs;
 use super::template::Template;
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
@@ -54,6 +55,7 @@ pub(crate) struct FetchPlan {
     pub(crate) politeness: Option<Politeness>,
     pub(crate) timeout: Duration,
     pub(crate) connect_timeout: Option<Duration>,
+    pub(crate) stalls: StallArgs,
     /// How many URLs to read from the source; `None` reads all.
     pub(crate) limit: Option<u64>,
     pub(crate) duration: Option<Duration>,
@@ -212,6 +214,7 @@ impl FetchPlan {
             politeness,
             timeout: timeout.unwrap_or(TIMEOUT),
             connect_timeout: args.connect_timeout,
+            stalls: args.stalls,
             limit,
             duration,
             max_redirects: args.max_redirects.unwrap_or(REDIRECTS_MAX),

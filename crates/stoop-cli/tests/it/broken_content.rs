@@ -1,8 +1,10 @@
 //! Content that breaks off, and is asked for again with `--retry`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::content::Folder;
-use crate::stoop::{run, stoop};
+use crate::stoop::{feed, finish, run, stoop, wait_for};
 
 /// How long content is that does not break off: more than what stays in memory.
 const LENGTH: usize = 3 << 20;
@@ -108,6 +110,14 @@ fn fetch(options: &str, input: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
+/// The status of a record, or its kind of error.
+fn code(record: &Value) -> String {
+    match &record["error_kind"] {
+        Value::String(kind) => kind.clone(),
+        _ => record["status"].to_string(),
+    }
+}
+
 #[test]
 fn content_that_breaks_off_is_asked_for_again_by_the_rules_of_retries() {
     for (options, path, outcome, asked) in [
@@ -139,11 +149,11 @@ fn content_that_breaks_off_is_asked_for_again_by_the_rules_of_retries() {
         let records = fetch(options, &server.url(path));
         assert_eq!(records.len(), 1, "{told}");
         let record = &records[0];
-        let code = match &record["error_kind"] {
-            Value::String(kind) => kind.clone(),
-            _ => record["status"].to_string(),
-        };
-        assert_eq!((&*code, server.asked(path)), (outcome, asked), "{told}: {record}");
+        assert_eq!(
+            (code(record).as_str(), server.asked(path)),
+            (outcome, asked),
+            "{told}: {record}"
+        );
         let attempts = if asked > 1 { Value::from(asked) } else { Value::Null };
         assert_eq!(record["attempts"], attempts, "{told}: {record}");
         if outcome == "closed_early" {
@@ -194,4 +204,48 @@ fn content_is_asked_for_again_as_politely_as_all_else() {
     let records = fetch("--host-interval 0.1 --retry 1 -t 10", &list);
     assert!(records.iter().all(|record| record["attempts"] == 2), "{records:?}");
     assert!(begun.elapsed() >= Duration::from_millis(700), "eight requests");
+}
+
+/// The file of what has come would be there until the retry has come to its end.
+#[test]
+fn the_file_of_what_broke_off_is_gone_before_the_next_attempt() {
+    let server = BreakingServer::start();
+    let folder = Folder::new("again-file");
+    let path = format!("/silent/2/{LENGTH}");
+    let mut command = stoop("fetch -f jsonl --summary none --retry 1 -t 60 --read-timeout 2");
+    let mut child = command.arg("--save").arg(&folder.0).spawn().expect("it runs");
+    feed(&mut child, server.url(&path));
+    let partial = folder.0.join(".partial");
+    // The run has a folder of its own there.
+    let within = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten();
+    let files = || within(&partial).map(|run| within(&run.path()).count()).sum::<usize>();
+    wait_for("the file of the first attempt", || files() == 1);
+    wait_for("the second attempt", || server.asked(&path) == 2);
+    wait_for("the file of the second attempt", || {
+        assert!(files() <= 1, "that of the first is there");
+        files() == 1
+    });
+    let ran = finish(child);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(folder.files().is_empty());
+}
+
+#[test]
+fn content_that_stands_still_is_given_up_and_asked_for_again() {
+    for (options, path, outcome, asked) in [
+        ("--read-timeout 0.3", "/silent/1/1000", "read_timeout", 1),
+        ("--read-timeout 0.3 --retry 1", "/silent/1/1000", "200", 2),
+        ("--read-timeout 0.3 --retry 1", "/silent/2/1000", "read_timeout", 2),
+        ("--read-timeout 0.3 --retry 1 --retry-on 503", "/silent/1/1000", "read_timeout", 1),
+        ("-t 0.5", "/silent/1/1000", "total_timeout", 1),
+        ("--read-timeout 60 -t 0.5", "/silent/1/1000", "total_timeout", 1),
+    ] {
+        let (server, told) = (BreakingServer::start(), format!("{options} {path}"));
+        let record = &fetch(&format!("-t 60 {options}"), &server.url(path))[0];
+        assert_eq!((code(record).as_str(), server.asked(path)), (outcome, asked), "{told}");
+        if outcome == "read_timeout" {
+            let told = (&record["error_phase"], &record["status"]);
+            assert_eq!(told, (&"receive".into(), &200.into()), "{record}");
+        }
+    }
 }
