@@ -42,6 +42,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "read_timeout" => {
             "the server sent nothing for --read-timeout, or the system gave the connection up"
         }
+        "slow_body" => "the content came more slowly than --speed-limit",
         "total_timeout" => "not done within --timeout",
         "body_too_large" => {
             "the body is longer than --max-body, or its coding makes it 1,000 times as large"

@@ -7,7 +7,7 @@ use stoop::{ClientLimits, ClientTime};
 use crate::settings::Settings;
 
 /// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
-/// connecting, or for silence in content: a run that grants a minute means it. And no URL waits for a connection, because the
+/// connecting, or for slow content: a run that grants a minute means it. And no URL waits for a connection, because the
 /// permits are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
 pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let mut limits = ClientLimits::default();
@@ -48,8 +48,8 @@ fn time(settings: &Settings) -> ClientTime {
     time.send_idle = None;
     time.read_idle = settings.read_timeout;
     time.body_grace = Duration::ZERO;
-    time.body_window = Duration::ZERO;
-    time.body_bytes_per_second_min = 0;
+    let (rate, behind) = settings.body_rate_min.unwrap_or((0, Duration::ZERO));
+    (time.body_bytes_per_second_min, time.body_window) = (rate, behind);
     // No request has content for which a server could be asked to continue.
     time.expect_continue = Duration::ZERO;
     time.total = Some(settings.timeout);
@@ -83,10 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn content_may_be_silent_as_long_as_the_run_says() {
-        let read_timeout = Some(Duration::from_secs(7));
-        let settings = Settings { read_timeout, ..Settings::default() };
-        assert_eq!(limits(&settings).time.read_idle, read_timeout);
+    fn content_may_be_as_silent_and_as_slow_as_the_run_says() {
+        let (read_timeout, behind) = (Some(Duration::from_secs(7)), Duration::from_secs(9));
+        let body_rate_min = Some((1_000, behind));
+        let settings = Settings { read_timeout, body_rate_min, ..Settings::default() };
+        let time = limits(&settings).time;
+        assert_eq!(time.read_idle, read_timeout);
+        assert_eq!((time.body_bytes_per_second_min, time.body_window), (1_000, behind));
+        assert_eq!(time.body_grace, Duration::ZERO);
     }
 
     /// A body of less than 1,000 bytes a second ended at 30 s, whatever the deadline.

@@ -75,6 +75,7 @@ impl NestedSitemaps {
             timeout: run.timeout,
             setup_timeout: run.setup_timeout,
             read_timeout: run.read_timeout,
+            body_rate_min: run.body_rate_min,
             body_bytes_max: Some(BYTES_MAX as u64),
             template,
             redirects: run.redirects.clone(),

@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub(crate) setup_timeout: Option<Duration>,
     /// How long a server may send nothing of content.
     pub(crate) read_timeout: Option<Duration>,
+    /// How many bytes of content have to come in a second, and how long it may fall behind that.
+    pub(crate) body_rate_min: Option<(u64, Duration)>,
     pub(crate) body_bytes_max: Option<u64>,
     /// A longer body is cut, and no error.
     pub(crate) truncates: bool,
@@ -89,6 +91,7 @@ impl Default for Settings {
             timeout: TIMEOUT,
             setup_timeout: None,
             read_timeout: None,
+            body_rate_min: None,
             body_bytes_max: Some(BODY_BYTES_MAX),
             truncates: false,
             skips_content: false,

@@ -14,6 +14,7 @@ use crate::tuner::Hindrance;
 const LOST: &[&str] = &[
     "total_timeout",
     "read_timeout",
+    "slow_body",
     "connect_timeout",
     "dns_timeout",
     "dns_servfail",

@@ -168,7 +168,6 @@ mod tests {
                     | ErrorKind::QueueTimeout
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout
-                    | ErrorKind::SlowBody
                     | ErrorKind::HttpStatus
                     | ErrorKind::File
             );

@@ -1,4 +1,4 @@
-//! The options of `stoop fetch` on content that stands still.
+//! The options of `stoop fetch` on content that stands still, or comes slowly.
 
 use std::time::Duration;
 
@@ -14,14 +14,46 @@ pub(crate) struct StallArgs {
     /// --retry repeats [default: the deadline]
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     read_timeout: Option<Duration>,
+
+    /// Give content up that falls behind this many bytes a second for as long as --speed-time says,
+    /// or at half of it for twice as long; then slow_body
+    #[arg(long, value_name = "BYTES", value_parser = rate)]
+    speed_limit: Option<u64>,
+
+    /// How long content may fall behind --speed-limit [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = behind, requires = "speed_limit")]
+    speed_time: Option<Duration>,
 }
+
+/// As curl has it.
+const SPEED_TIME: Duration = Duration::from_secs(30);
+
+/// The longest that the library counts.
+const SPEED_TIME_MAX: Duration = Duration::from_secs(3_600);
 
 impl StallArgs {
     /// The run with these limits.
     pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
-        match self.read_timeout {
+        let fetch = match self.read_timeout {
             Some(limit) => fetch.read_timeout(limit),
             None => fetch,
+        };
+        match self.speed_limit {
+            Some(rate) => fetch.body_rate_min(rate, self.speed_time.unwrap_or(SPEED_TIME)),
+            None => fetch,
         }
+    }
+}
+
+fn rate(text: &str) -> Result<u64, String> {
+    let rate = units::size(text)?.filter(|rate| *rate > 0);
+    rate.ok_or_else(|| "a speed is a number of bytes a second above 0 (1000, 8KiB)".to_owned())
+}
+
+fn behind(text: &str) -> Result<Duration, String> {
+    let time = units::duration(text)?;
+    match time <= SPEED_TIME_MAX {
+        true => Ok(time),
+        false => Err("it is more than an hour".to_owned()),
     }
 }

@@ -231,12 +231,34 @@ fn the_file_of_what_broke_off_is_gone_before_the_next_attempt() {
 }
 
 #[test]
+fn a_speed_is_a_number_of_bytes_and_a_time_is_at_most_an_hour() {
+    for (options, says) in [
+        ("--speed-limit 0", "above 0"),
+        ("--speed-limit none", "above 0"),
+        ("--speed-limit 1 --speed-time 2h", "more than an hour"),
+        ("--speed-time 3", "--speed-limit"),
+        ("--read-timeout 0", "above 0"),
+    ] {
+        let ran = run(stoop(&format!("fetch {options} http://127.0.0.1:1/")), "");
+        assert_eq!(ran.code, Some(2), "{options}");
+        assert!(ran.stderr.contains(says), "{options}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn content_that_stands_still_is_given_up_and_asked_for_again() {
     for (options, path, outcome, asked) in [
         ("--read-timeout 0.3", "/silent/1/1000", "read_timeout", 1),
         ("--read-timeout 0.3 --retry 1", "/silent/1/1000", "200", 2),
         ("--read-timeout 0.3 --retry 1", "/silent/2/1000", "read_timeout", 2),
         ("--read-timeout 0.3 --retry 1 --retry-on 503", "/silent/1/1000", "read_timeout", 1),
+        ("--speed-limit 1KiB --speed-time 0.3 --retry 1", "/silent/1/1000", "slow_body", 1),
+        (
+            "--speed-limit 9 --speed-time 0.3 --retry 1 --retry-on slow_body",
+            "/silent/1/1000",
+            "200",
+            2,
+        ),
         ("-t 0.5", "/silent/1/1000", "total_timeout", 1),
         ("--read-timeout 60 -t 0.5", "/silent/1/1000", "total_timeout", 1),
     ] {

@@ -29,4 +29,14 @@ impl Fetch {
         self.settings.read_timeout = Some(timeout.min(FOREVER));
         self
     }
+
+    /// The least rate at which the content of a response may come, in bytes a second as transferred, and how long it may
+    /// fall behind that: a server that sends nothing is given up after this time, and one that sends half of the rate after
+    /// twice as long. What came faster before makes up for no more than this time. By default content may come as slowly as
+    /// the deadline allows; a rate of 0 is none, and so is a time of more than an hour. A record of the kind `slow_body`
+    /// says that it came more slowly, which [`Retries`](stoop::Retries) repeat only where a function of theirs says so.
+    pub fn body_rate_min(mut self, bytes_per_second: u64, behind: Duration) -> Self {
+        self.settings.body_rate_min = Some((bytes_per_second, behind));
+        self
+    }
 }
