@@ -44,20 +44,26 @@ impl RobotsClient {
 
     async fn try_ask(&self, url: &str, agent: &str) -> Result<RobotsAnswer, Error> {
         let mut response = self.client.send(self.template.robots_request(url)?).await?;
-        let status = response.status().as_u16();
         let mut content = Vec::new();
         while response.status().is_success() && content.len() < READ_BYTES {
-            match response.body_mut().chunk().await {
-                Ok(Some(piece)) => content.extend_from_slice(&piece),
-                Ok(None) => break,
-                Err(error) => {
-                    let why = format!("could not be read ({})", mask::text(&error.to_string()));
-                    let access = Access::Unreachable;
-                    return Ok(RobotsAnswer::Says { access, why: Some(why.into()) });
+            let error = match response.body_mut().chunk().await {
+                Ok(Some(piece)) => {
+                    content.extend_from_slice(&piece);
+                    continue;
                 }
-            }
+                Ok(None) => break,
+                Err(error) => error,
+            };
+            let Some(again) = self.client.retry(&mut response, &error) else {
+                let why = format!("could not be read ({})", mask::text(&error.to_string()));
+                let access = Access::Unreachable;
+                return Ok(RobotsAnswer::Says { access, why: Some(why.into()) });
+            };
+            content.clear();
+            response = again.await?;
         }
         content.truncate(READ_BYTES);
+        let status = response.status().as_u16();
         let access = match Access::from_response(status, &content, agent) {
             Access::Rules(robots) => Access::Rules(robots.without_sitemaps()),
             other => other,

@@ -1,7 +1,8 @@
 //! Retries of content that breaks off, as they are set by the client of a run.
 
 use std::io::{Cursor, Write};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,23 +15,27 @@ use super::{Written, run};
 
 const HALF: usize = 600 << 10;
 
+/// A response whose content breaks off behind this.
+fn broken(content: impl Into<Bytes>) -> Response {
+    let (sender, body) = Body::channel(1);
+    let content = content.into();
+    tokio::spawn(async move {
+        let sent = sender.send(content).await;
+        sent.expect("it is read");
+        // Dropped before its end, it fails.
+    });
+    Response::new(body)
+}
+
 /// A site that breaks off the first response for `/half`, and tells what it is asked for.
 fn site(paths: mpsc::Sender<String>) -> impl Fn(Request) -> Response + Clone + Send + Sync {
-    let is_first = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let is_first = Arc::new(AtomicBool::new(true));
     move |request: Request| {
         let _ = paths.send(request.path().to_owned());
-        let is_broken =
-            request.path() == "/half" && is_first.swap(false, std::sync::atomic::Ordering::SeqCst);
-        if !is_broken {
-            return Response::from_text("here");
+        match request.path() == "/half" && is_first.swap(false, SeqCst) {
+            true => broken(vec![b'x'; HALF]),
+            false => Response::from_text("here"),
         }
-        let (sender, body) = Body::channel(1);
-        tokio::spawn(async move {
-            let sent = sender.send(Bytes::from(vec![b'x'; HALF])).await;
-            sent.expect("it is read");
-            // Dropped before its end, it fails.
-        });
-        Response::new(body)
     }
 }
 
@@ -95,4 +100,26 @@ fn with_middleware_there_is_one_attempt_for_content() {
     let finished = run(fetch, lines, JsonLines::new(), Written::default());
     assert_eq!(finished.summary.kinds().len(), 1);
     assert_eq!(seen.try_iter().count(), 1);
+}
+
+/// Its pages were left out, as those of an origin whose robots.txt could not be read.
+#[test]
+fn a_robots_txt_that_breaks_off_is_asked_for_again() {
+    let is_first = AtomicBool::new(true);
+    let site = Arc::new(move |request: Request| match request.path() {
+        "/robots.txt" if is_first.swap(false, SeqCst) => broken("User-agent: *\n"),
+        "/robots.txt" => Response::from_text("User-agent: *\nDisallow: /private\n"),
+        _ => Response::from_text("here"),
+    });
+    let fetch = Fetch::new()
+        .workers(1)
+        .politeness(Politeness::default().robots("examplebot"))
+        .timeout(Duration::from_secs(60))
+        .client(move |client| {
+            let site = Arc::clone(&site);
+            client.retries(Retries::up_to(1)).handler(move |request: Request| site(request))
+        });
+    let lines = Lines::new(&b"http://a/private\nhttp://a/public\n"[..]);
+    let finished = run(fetch, lines, JsonLines::new(), Written::default());
+    assert_eq!((finished.figures().ok, finished.summary.kinds()), (1, vec![("robots_denied", 1)]));
 }
