@@ -271,3 +271,26 @@ fn content_that_stands_still_is_given_up_and_asked_for_again() {
         }
     }
 }
+
+#[test]
+fn content_that_breaks_off_has_its_record_though_its_host_is_given_up_before_the_retry() {
+    let server = BreakingServer::start();
+    let paths: Vec<_> = (100..106).map(|length| format!("/busy/99/{length}")).collect();
+    let list: String = paths.iter().map(|path| server.url(path) + "\n").collect();
+    let options = "-c 2 --retry 5 --retry-on closed_early --host-overload-max 1 -t 60";
+    let records = fetch(options, &list);
+    assert_eq!(records.len(), 6);
+    for record in &records {
+        let url = record["url"].as_str().expect("a URL");
+        let path = paths.iter().find(|path| url.ends_with(*path)).expect("of the list");
+        let (asked, status) = (server.asked(path), &record["status"]);
+        let attempts = if asked > 1 { Value::from(asked) } else { Value::Null };
+        let expected = match asked {
+            0 => ("host_suspended", Value::Null),
+            _ => ("closed_early", Value::from(503)),
+        };
+        assert_eq!((code(record).as_str(), status), (expected.0, &expected.1), "{record}");
+        assert_eq!(record["attempts"], attempts, "{record}");
+    }
+    assert!(records.iter().any(|record| code(record) == "host_suspended"), "{records:?}");
+}
