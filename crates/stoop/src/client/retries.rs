@@ -59,6 +59,8 @@ pub struct RetryAttempt<'a> {
     pub(super) sent: &'a SentRequest,
     pub(super) number: u32,
     pub(super) outcome: Result<&'a Response, &'a Error>,
+    /// Also where its content failed.
+    pub(super) response: Option<&'a Response>,
 }
 
 /// What is kept of a request that may be retried, to ask about it.
@@ -108,10 +110,15 @@ impl RetryAttempt<'_> {
     }
 
     /// Whether sending the request once more surely does no harm: its method is idempotent (RFC 9110 §9.2.2), or
-    /// nothing of it was processed.
+    /// nothing of it was processed. A request that was redirected was: it would be sent to where it was sent first.
     pub fn is_safe(&self) -> bool {
-        self.sent.method.is_idempotent()
-            || self.outcome.as_ref().err().is_some_and(|error| error.is_unprocessed())
+        let is_unprocessed = match self.outcome {
+            Ok(_) => false,
+            Err(error) => {
+                error.is_unprocessed() && error.redirects() == 0 && self.response.is_none()
+            }
+        };
+        is_unprocessed || self.sent.method.is_idempotent()
     }
 }
 
@@ -274,16 +281,16 @@ impl Default for RetryBudget {
 }
 
 impl Retries {
-    /// How long to wait before a request is sent again that came to this outcome, with this Retry-After if there was a
-    /// response; `None` if it is not.
+    /// How long to wait before a request is sent again that came to this outcome, with this response if there was one;
+    /// `None` if it is not.
     pub(super) fn wait(
         &self,
         sent: &SentRequest,
         outcome: Result<&Response, &Error>,
-        retry_after: Option<Duration>,
+        response: Option<&Response>,
         attempt: u32,
     ) -> Option<Duration> {
-        let asked = RetryAttempt { sent, number: attempt + 1, outcome };
+        let asked = RetryAttempt { sent, number: attempt + 1, outcome, response };
         let action = self.decide.as_ref().map_or(RetryAction::Default, |decide| decide(&asked));
         let is_wanted = match (action, asked.outcome) {
             (RetryAction::Stop, _) => false,
@@ -296,7 +303,7 @@ impl Retries {
             return None;
         }
         let own = self.random_delay(attempt, random());
-        match retry_after {
+        match response.and_then(Response::retry_after) {
             Some(wanted) if wanted > self.retry_after_max => None,
             Some(wanted) => Some(wanted.max(own)),
             None => Some(own),

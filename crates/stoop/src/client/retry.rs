@@ -133,8 +133,8 @@ impl NextAttempt {
         response: Option<&Response>,
     ) -> Option<Wait> {
         let Self { attempts, request, sent, .. } = self;
-        let (retries, retry_after) = (&shared.retries, response.and_then(Response::retry_after));
-        let wait = retries.wait(sent, outcome, retry_after, attempts.before)?;
+        let retries = &shared.retries;
+        let wait = retries.wait(sent, outcome, response, attempts.before)?;
         let at = after(now(), wait);
         if attempts.deadline.is_some_and(|deadline| at >= deadline)
             || !shared.retry_budget.spend(retries.share)

@@ -176,3 +176,37 @@ async fn a_connection_that_cannot_be_made_is_tried_again_whatever_the_method() {
     let response = client.post(URL).body("once").await.unwrap();
     assert_eq!((response.text().await.unwrap(), count.load(SeqCst)), ("ok".to_owned(), 2));
 }
+
+/// It was sent again for the sake of the request that followed it, and its server did the same twice.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_redirected_is_not_sent_again_because_the_next_was_not_sent() {
+    for status in [303, 307] {
+        let count = Arc::new(AtomicU32::new(0));
+        let counted = count.clone();
+        let connect = move |target: stoop::ConnectTarget| {
+            let counted = counted.clone();
+            async move {
+                if target.host() != "a.test" {
+                    return Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused));
+                }
+                let (ours, theirs) = tokio::io::duplex(4096);
+                let answer = move |_: Request| {
+                    counted.fetch_add(1, SeqCst);
+                    let status = StatusCode::from_u16(status).unwrap();
+                    let response = Response::from_status(status);
+                    response.with_field("location", "http://b.test/").unwrap()
+                };
+                let limits = stoop::ServerLimits::default();
+                tokio::spawn(stoop::rt::serve(theirs, answer, limits));
+                Ok(ours)
+            }
+        };
+        let builder = Client::builder().retries(Retries::up_to(2));
+        let client = stoop::rt::connector(builder, connect).build().unwrap();
+        let error = client.post(URL).body("order").await.unwrap_err();
+        assert_eq!((error.kind(), error.redirects()), (ErrorKind::ConnectRefused, 1));
+        assert_eq!(count.load(SeqCst), 1, "{status}");
+        assert!(client.get(URL).await.is_err());
+        assert_eq!(count.load(SeqCst), 4, "{status}: what may be sent twice is");
+    }
+}

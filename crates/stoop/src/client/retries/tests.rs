@@ -1,7 +1,7 @@
 //! How long is waited before a retry, what a Retry-After says, and how far the budget goes.
 
 use super::*;
-use crate::error::{ErrorKind, Phase};
+use crate::error::{ErrorKind, Hop, Phase};
 
 #[test]
 fn the_delay_doubles_and_is_random_within_its_upper_half() {
@@ -39,8 +39,8 @@ fn sent(method: &Method) -> SentRequest {
 #[test]
 fn a_function_decides_whatever_is_safe() {
     let answered = |retries: &Retries, status: u16| {
-        let status = StatusCode::from_u16(status).unwrap();
-        retries.wait(&sent(&Method::POST), Ok(&Response::from_status(status)), None, 4)
+        let response = Response::from_status(StatusCode::from_u16(status).unwrap());
+        retries.wait(&sent(&Method::POST), Ok(&response), Some(&response), 4)
     };
     let seconds = Duration::from_secs(3);
     let retries = Retries::up_to(1).decided_by(move |attempt| {
@@ -76,10 +76,30 @@ fn only_what_is_safe_is_sent_again() {
     assert!(!failed(&Method::GET, ErrorKind::TlsCertName, Phase::Tls));
     assert!(!failed(&Method::GET, ErrorKind::TotalTimeout, Phase::Wait));
     let answered = |method: &Method, status: u16| {
-        let status = StatusCode::from_u16(status).unwrap();
-        retries.wait(&sent(method), Ok(&Response::from_status(status)), None, 0).is_some()
+        let response = Response::from_status(StatusCode::from_u16(status).unwrap());
+        retries.wait(&sent(method), Ok(&response), Some(&response), 0).is_some()
     };
     assert!(answered(&Method::PUT, 503) && answered(&Method::GET, 429));
     assert!(!answered(&Method::POST, 503) && !answered(&Method::GET, 404));
     assert!(!answered(&Method::GET, 200) && !answered(&Method::GET, 501));
+}
+
+/// The request that was not processed is another one than the policy sends again, or its server has answered it.
+#[test]
+fn what_was_answered_is_not_unprocessed() {
+    let retries = Retries::up_to(1);
+    let refused = || Error::new(ErrorKind::H2Refused, Phase::Receive).unprocessed();
+    let to = url::Url::parse("http://b.test/").unwrap();
+    let redirected = |redirects| refused().with_hop(Some(Hop::new(&to, redirects)));
+    let answer = Response::from_status(StatusCode::OK);
+    for (error, response, is_sent_again) in [
+        (refused(), None, true),
+        (redirected(0), None, true),
+        (redirected(1), None, false),
+        (refused(), Some(&answer), false),
+    ] {
+        let wait = |method| retries.wait(&sent(&method), Err(&error), response, 0);
+        assert_eq!(wait(Method::POST).is_some(), is_sent_again, "{error:?} {response:?}");
+        assert!(wait(Method::GET).is_some(), "it may be sent twice");
+    }
 }
