@@ -118,6 +118,13 @@ impl Body {
         }
     }
 
+    /// Content that a client receives is of a request that was called for then, and sent in so many attempts before.
+    pub(crate) fn follows(&mut self, attempts: u32, called: Instant) {
+        if let Kind::Response(content) = &mut self.0 {
+            content.follows(attempts, called);
+        }
+    }
+
     /// The error of the deadline of content that a client receives, if that has passed.
     #[cfg(feature = "compression")]
     pub(crate) fn overdue(&mut self) -> Option<Error> {

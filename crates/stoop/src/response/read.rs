@@ -120,6 +120,9 @@ impl Response {
         if let Some(sent) = &mut self.sent {
             (sent.attempts, sent.called) = (sent.attempts + attempts, Some(called));
         }
+        if self.is_streamed() {
+            self.body_mut().follows(attempts, called);
+        }
         self
     }
 

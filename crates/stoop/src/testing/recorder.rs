@@ -192,6 +192,10 @@ impl Incoming for Tape {
     fn due(&self) -> Option<Instant> {
         self.inner.due()
     }
+
+    fn follows(&mut self, attempts: u32, called: Instant) {
+        self.inner.follows(attempts, called);
+    }
 }
 
 impl Drop for Tape {

@@ -219,3 +219,45 @@ async fn content_of_each_version_is_asked_for_again() {
         assert_eq!((&*content, responses, attempts), ("whole", 2, 2), "{versions:?}");
     }
 }
+
+/// Content that breaks off at once, and how often it was asked for. By one client over each version, with each layer that
+/// content can have.
+async fn each_broken(builder: fn() -> ClientBuilder, mut check: impl AsyncFnMut(Client, &str)) {
+    for versions in EACH_VERSION {
+        for coding in ["identity", "gzip"] {
+            for is_observed in [false, true] {
+                let answer = move |_: Request| {
+                    let (sender, body) = Body::channel(1);
+                    tokio::spawn(async move {
+                        // The head of a member, and nothing of its content.
+                        sender.send(&b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..]).await.unwrap();
+                    });
+                    Response::new(body).with_field("content-encoding", coding).unwrap()
+                };
+                let builder = builder().versions(versions).handler(answer);
+                let builder = match is_observed {
+                    true => builder.observe(|_, _| {}),
+                    false => builder,
+                };
+                let told = format!("{versions:?} {coding} {is_observed}");
+                check(builder.build().unwrap(), &told).await;
+            }
+        }
+    }
+}
+
+/// It said that there was one, after the time of that.
+#[tokio::test(start_paused = true)]
+async fn the_error_of_content_tells_of_all_attempts() {
+    each_broken(
+        || retrying(2),
+        async |client, told| {
+            let response = client.get(URL).await.unwrap();
+            let error = read(&client, response).await.unwrap_err();
+            assert_eq!(error.attempts(), 3, "{told}: {error}");
+            let elapsed = error.elapsed().unwrap().as_millis();
+            assert!((150..=310).contains(&elapsed), "{told}: {elapsed} ms");
+        },
+    )
+    .await;
+}

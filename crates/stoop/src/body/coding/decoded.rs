@@ -242,6 +242,10 @@ impl Incoming for Decoded {
         self.inner.due()
     }
 
+    fn follows(&mut self, attempts: u32, called: Instant) {
+        self.inner.follows(attempts, called);
+    }
+
     fn overdue(&mut self) -> Option<Error> {
         self.inner.overdue()
     }

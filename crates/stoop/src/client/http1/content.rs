@@ -74,6 +74,13 @@ impl Incoming for Http1Exchange {
         self.deadlines.total()
     }
 
+    fn follows(&mut self, attempts: u32, called: Instant) {
+        if let Some(http1) = self.lease.connection_mut() {
+            http1.attempt += attempts;
+            http1.since = called;
+        }
+    }
+
     #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         self.resume();

@@ -284,6 +284,11 @@ impl Incoming for Http2Exchange {
         self.deadlines.total()
     }
 
+    fn follows(&mut self, attempts: u32, called: Instant) {
+        self.attempt += attempts;
+        self.called = called;
+    }
+
     #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         if self.deadlines.is_paused() {

@@ -101,6 +101,10 @@ impl Incoming for ObservedContent {
         self.content.due()
     }
 
+    fn follows(&mut self, attempts: u32, called: Instant) {
+        self.content.follows(attempts, called);
+    }
+
     #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         self.content.overdue()
