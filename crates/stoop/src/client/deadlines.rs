@@ -191,9 +191,10 @@ impl Deadlines {
         }
     }
 
-    /// By when the last byte of content has to come.
+    /// By when the last byte of content has to come, if a pause that goes on ends now.
     pub(super) fn total(&self) -> Option<Instant> {
-        self.total
+        let paused = self.paused.map(|since| now().saturating_duration_since(since));
+        self.total.map(|total| after(total, paused.unwrap_or_default()))
     }
 
     /// When the nearest of those passes that hold before there is a response.

@@ -261,3 +261,24 @@ async fn the_error_of_content_tells_of_all_attempts() {
     )
     .await;
 }
+
+/// Such as one in which what had come before is written.
+#[tokio::test(start_paused = true)]
+async fn a_pause_after_content_has_failed_counts_to_no_deadline() {
+    each_broken(
+        || retrying(1).timeout(2 * SECOND),
+        async |client, told| {
+            let mut response = client.get(URL).await.unwrap();
+            let error = response.bytes_or_error().await;
+            response.body_mut().pause();
+            sleep(60 * SECOND).await;
+            let again = client.retry(&mut response, &error);
+            let mut response = again.expect(told).await.unwrap();
+            let begun = Instant::now();
+            let error = response.bytes_or_error().await;
+            assert!(begun.elapsed() < SECOND, "{told}");
+            assert_eq!((error.attempts(), response.attempts()), (2, 2), "{told}");
+        },
+    )
+    .await;
+}

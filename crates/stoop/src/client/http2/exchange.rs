@@ -222,7 +222,14 @@ impl Http2Exchange {
     #[cold]
     fn resume(&mut self) {
         self.deadlines.resume();
-        self.connection.resumed();
+        self.end_hold();
+    }
+
+    /// Ends what a pause asks for of the connection: nothing, where the exchange had ended before.
+    fn end_hold(&self) {
+        if !self.ended {
+            self.connection.resumed();
+        }
     }
 
     fn is_tunnel(&self) -> bool {
@@ -274,9 +281,11 @@ impl Incoming for Http2Exchange {
     }
 
     fn pause(&mut self) {
-        if !self.ended && !self.deadlines.is_paused() {
+        if !self.deadlines.is_paused() {
             self.deadlines.pause();
-            self.connection.paused();
+            if !self.ended {
+                self.connection.paused();
+            }
         }
     }
 
@@ -302,7 +311,7 @@ impl Incoming for Http2Exchange {
 impl Drop for Http2Exchange {
     fn drop(&mut self) {
         if self.deadlines.is_paused() {
-            self.connection.resumed();
+            self.end_hold();
         }
         // What was written to a tunnel may not be sent yet.
         if !self.ended || self.is_tunnel() {
