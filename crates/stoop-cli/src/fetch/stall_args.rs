@@ -15,12 +15,12 @@ pub(crate) struct StallArgs {
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     read_timeout: Option<Duration>,
 
-    /// Give content up that falls behind this many bytes a second for as long as --speed-time says,
-    /// or at half of it for twice as long; then slow_body
+    /// Give content up that is --speed-time behind this many bytes a second: that stands still for so
+    /// long, or comes at half of it for twice as long; then slow_body
     #[arg(long, value_name = "BYTES", value_parser = rate)]
     speed_limit: Option<u64>,
 
-    /// How long content may fall behind --speed-limit [default: 30]
+    /// How far content may be behind --speed-limit [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = behind, requires = "speed_limit")]
     speed_time: Option<Duration>,
 }
