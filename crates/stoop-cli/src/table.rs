@@ -9,6 +9,7 @@ use comfy_table::{Cell, CellAlignment, ContentLineStyle, LineStyle, Table, Table
 
 use crate::hints::hint;
 use crate::terminal::{TextLayout, wrapped};
+use crate::units::short_size;
 use stoop_fetch::format::Printable;
 use stoop_fetch::summary::{ErrorCounts, Figures};
 
@@ -32,6 +33,10 @@ const UNITS: &str = "times in ms, avgBodyLen in bytes; okReqsSec: 2xx answers pe
 pub(crate) fn summary(figures: &Figures<'_>, layout: TextLayout) -> String {
     let mut text = fitting_table(one_row(figures, layout), layout)
         .unwrap_or_else(|| vertical(figures, layout));
+    if figures.body_bytes > 0 {
+        let (size, rate) = (short_size(figures.body_bytes), short_size(figures.body_bytes_sec));
+        writeln!(text, "{size:>8}  of content, {rate}/s").expect("memory takes all");
+    }
     if figures.http2 > 0 {
         writeln!(text, "{:>8}  came over HTTP/2", figures.http2).expect("memory takes all");
     }

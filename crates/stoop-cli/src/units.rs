@@ -1,4 +1,4 @@
-//! Parses the times, sizes, counts and factors of options, with errors that say what is allowed.
+//! Parses the times, sizes, counts and factors of options, with errors that say what is allowed; writes sizes.
 
 use std::time::Duration;
 
@@ -69,6 +69,23 @@ pub(crate) fn size(text: &str) -> Result<Option<u64>, String> {
     };
     let number = whole(digits.trim_end()).ok_or_else(allowed)?;
     number.checked_mul(scale).map(Some).ok_or_else(allowed)
+}
+
+/// A size in two to four digits and a unit, of eight characters at most: `12.3 MiB`.
+pub(crate) fn short_size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1 << 10 {
+        return format!("{bytes} B");
+    }
+    let mut size = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    // What is rounded to 1,024 is one of the next unit.
+    while size >= 1023.5 {
+        size /= 1024.0;
+        unit += 1;
+    }
+    let decimals = usize::from(size < 99.95);
+    format!("{size:.decimals$} {}", UNITS[unit])
 }
 
 /// Parses a whole number within `allowed`.
@@ -154,6 +171,25 @@ mod tests {
         assert_eq!(size("none"), Ok(None));
         for text in ["", "-1", "+1", "1.5MiB", "8XB", "99999999999GiB", "MiB"] {
             assert!(size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_short_size_has_the_unit_in_which_it_is_short() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (12_900_000, "12.3 MiB"),
+            (102_348, "99.9 KiB"),
+            (102_400, "100 KiB"),
+            (1_047_552, "1023 KiB"),
+            (1_048_200, "1.0 MiB"),
+            (8 << 30, "8.0 GiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(short_size(bytes), text);
+            assert!(text.len() <= 8);
         }
     }
 

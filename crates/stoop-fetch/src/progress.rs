@@ -12,6 +12,9 @@ pub struct Progress {
     pub done: u64,
     /// Those among them that came to an error.
     pub errors: u64,
+    /// Bytes of content that have come, decoded where the client decodes it: also of jobs in flight, of those that came to
+    /// an error, and of attempts before a retry. Content of redirects that were followed and of robots.txt is not counted.
+    pub content_bytes: u64,
     /// Jobs that were done before the run was resumed; they are not in [`done`](Self::done).
     pub resumed: u64,
     /// Jobs of which a request is under way. Those whose next request waits are not among them.

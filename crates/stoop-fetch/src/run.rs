@@ -164,6 +164,7 @@ impl Run {
             read_bytes: self.state.input.bytes.load(Relaxed),
             done: sum(|gauge| gauge.done.load(Relaxed)),
             errors: sum(|gauge| gauge.errors.load(Relaxed)),
+            content_bytes: sum(|gauge| gauge.content_bytes.load(Relaxed)),
             resumed: self.resumed.jobs,
             in_flight: sum(|gauge| gauge.in_flight() as u64),
             waiting: sum(|gauge| gauge.waiting.load(Relaxed) as u64),

@@ -41,6 +41,7 @@ pub struct Summary {
     /// The first start and the last end, in milliseconds of Unix time.
     span_ms: Option<(i64, i64)>,
     ok_body_bytes: u64,
+    body_bytes: u64,
     http2: u64,
     resumed: u64,
     kinds: HashMap<String, u64>,
@@ -55,6 +56,7 @@ impl Summary {
         self.duration_sum_ms = self.duration_sum_ms.saturating_add(duration_ms);
         self.duration_max_ms = self.duration_max_ms.max(duration_ms);
         self.extend_span(start_ms, start_ms.saturating_add_unsigned(duration_ms));
+        self.body_bytes = self.body_bytes.saturating_add(body_bytes);
         match code {
             ResultCode::Status(status @ 200..=599) => {
                 self.classes[usize::from(status / 100 - 2)] += 1;
@@ -105,6 +107,7 @@ impl Summary {
             self.extend_span(first, last);
         }
         self.ok_body_bytes = self.ok_body_bytes.saturating_add(other.ok_body_bytes);
+        self.body_bytes = self.body_bytes.saturating_add(other.body_bytes);
         self.http2 += other.http2;
         self.resumed += other.resumed;
     }
@@ -152,6 +155,8 @@ impl Summary {
             server_errors,
             exceptions: self.exceptions,
             errors: ErrorCounts(self.kinds()),
+            body_bytes: self.body_bytes,
+            body_bytes_sec: rounded(ratio(self.body_bytes, time) * 1000.0),
             http2: self.http2,
             resumed: self.resumed,
         }
@@ -200,6 +205,13 @@ pub struct Figures<'a> {
     pub exceptions: u64,
     /// Those by kind.
     pub errors: ErrorCounts<'a>,
+    /// The content of all records, in bytes, whatever their status; one that came to an error has none. The comparison has
+    /// no such key, nor the next; both are absent if there is no content.
+    #[serde(rename = "bodyBytes", skip_serializing_if = "is_zero")]
+    pub body_bytes: u64,
+    /// The same per second of `time`.
+    #[serde(rename = "bodyBytesSec", skip_serializing_if = "is_zero")]
+    pub body_bytes_sec: u64,
     /// Responses known to have come over HTTP/2. The comparison has no such key; absent if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     pub http2: u64,

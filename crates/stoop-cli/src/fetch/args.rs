@@ -200,7 +200,8 @@ Summary (on stderr): totalUrls; time, from the first start to the last end; avg 
 in ms, without URLs that were cancelled before they started; okReqsSec, 2xx answers per second;
 okReqsPct, their share, 0 to 1; avgBodyLen, their mean body in bytes; answers by class; Exception,
 URLs without an answer, by kind below, and statuses beyond 599, which are in no class; and where
-there were any, http2, answers over HTTP/2, which 'stoop report' finds in lines of jsonl only.
+there were any, bodyBytes and bodyBytesSec, the content of all answers in bytes, and per second of
+time; http2, answers over HTTP/2, which 'stoop report' finds in lines of jsonl only.
 A terminal that is narrower than the table gets one figure a line.
 
 Variables (a flag overrides them; an empty one counts as not set; --no-env ignores all of these):

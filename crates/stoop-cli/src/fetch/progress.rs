@@ -1,5 +1,5 @@
-//! The lines on the terminal that show the progress of a run: rate, in flight, what limits that, errors by kind, slow
-//! hosts, and the time left if the input's size is known.
+//! The lines on the terminal that show the progress of a run: rate, content, in flight, what limits that, errors by kind,
+//! slow hosts, and the time left if the input's size is known.
 
 use std::cell::RefCell;
 use std::io::stderr;
@@ -15,6 +15,7 @@ use super::plan::FetchPlan;
 use super::progress_lines;
 use super::source::InputLength;
 use crate::terminal;
+use crate::units::short_size;
 
 /// The rate shown is that of this time: an average over the whole run would hide a stall.
 const RATE_WINDOW: Duration = Duration::from_secs(5);
@@ -29,6 +30,7 @@ const ROWS_MIN: usize = 6;
 pub(super) struct ProgressDisplay {
     bar: ProgressBar,
     rate: RefCell<RecentRate>,
+    content_rate: RefCell<RecentRate>,
     input: InputLength,
     /// The length of the input tells how many URLs there are.
     has_estimate: bool,
@@ -48,6 +50,7 @@ impl ProgressDisplay {
         let display = Self {
             bar,
             rate: RecentRate::new(Instant::now()).into(),
+            content_rate: RecentRate::new(Instant::now()).into(),
             input,
             // An index of sitemaps is short, whatever there is in those that it names.
             has_estimate: plan.jobs.format != InputFormat::Sitemap,
@@ -72,7 +75,10 @@ impl ProgressDisplay {
     /// Draws the current state. The statistics are asked for once a second.
     pub(super) fn show(&self, progress: Progress, statistics: impl FnOnce() -> Option<Statistics>) {
         let Progress { done, errors, in_flight, in_flight_max, waiting, bottleneck, .. } = progress;
-        let rate = self.rate.borrow_mut().update(Instant::now(), done);
+        let now = Instant::now();
+        let rate = self.rate.borrow_mut().update(now, done);
+        let content_rate = self.content_rate.borrow_mut().update(now, progress.content_bytes);
+        let (content, content_rate) = content(progress.content_bytes, content_rate);
         let total =
             self.expected_urls(progress).map(|total| total.saturating_sub(progress.resumed));
         let total = total.filter(|&total| total >= done);
@@ -91,13 +97,14 @@ impl ProgressDisplay {
         let columns = terminal::columns(&stderr()).unwrap_or(usize::MAX);
         let forms = [
             format!(
-                "{done}{of} done, {rate:.0}/s, {in_flight} of {in_flight_max} in flight{waiting} (limit: {limit}), \
+                "{done}{of} done, {rate:.0}/s{content}, {in_flight} of {in_flight_max} in flight{waiting} (limit: {limit}), \
                  {errors} errors{left}"
             ),
             format!(
-                "{done}{of} done, {rate:.0}/s, {in_flight} in flight{waiting}, {errors} errors{left}"
+                "{done}{of} done, {rate:.0}/s{content}, {in_flight} in flight{waiting}, {errors} errors{left}"
             ),
-            format!("{done}{of} done, {rate:.0}/s, {errors} errors{left}"),
+            format!("{done}{of} done, {rate:.0}/s{content}, {errors} errors{left}"),
+            format!("{done}{of}, {rate:.0}/s{content_rate}, {errors} errors"),
             format!("{done}{of}, {rate:.0}/s, {errors} errors"),
             format!("{done}{of}"),
         ];
@@ -154,7 +161,16 @@ impl ProgressDisplay {
     }
 }
 
-/// Computes the URLs per second over the last [`RATE_WINDOW`].
+/// What is shown of content, if any has come: how much and how fast, and how fast alone.
+fn content(bytes: u64, rate: f64) -> (String, String) {
+    if bytes == 0 {
+        return (String::new(), String::new());
+    }
+    let rate = short_size(rate as u64);
+    (format!(", {} at {rate}/s", short_size(bytes)), format!(", {rate}/s"))
+}
+
+/// Computes URLs, or bytes, per second over the last [`RATE_WINDOW`].
 #[derive(Debug)]
 struct RecentRate {
     samples: std::collections::VecDeque<(Instant, u64)>,
@@ -165,7 +181,7 @@ impl RecentRate {
         Self { samples: [(now, 0)].into() }
     }
 
-    /// Notes that `done` URLs are done at `now`, and returns the rate.
+    /// Notes that there are `done` at `now`, and returns the rate.
     fn update(&mut self, now: Instant, done: u64) -> f64 {
         self.samples.push_back((now, done));
         while self.samples.len() > 2 && now.duration_since(self.samples[1].0) >= RATE_WINDOW {
@@ -196,5 +212,12 @@ mod tests {
         }
         assert_eq!(rate.update(at(13), 1000), 40.0);
         assert!(rate.samples.len() <= 7);
+    }
+
+    #[test]
+    fn content_is_shown_once_there_is_some() {
+        assert_eq!(content(0, 0.0), (String::new(), String::new()));
+        let shown = (", 8.0 GiB at 12.3 MiB/s".to_owned(), ", 12.3 MiB/s".to_owned());
+        assert_eq!(content(8 << 30, 12_900_000.4), shown);
     }
 }

@@ -56,6 +56,8 @@ fn row(row: &PublishedRow) -> (Label, Figures<'static>) {
         server_errors: rest[4],
         exceptions: rest[5],
         errors: ErrorCounts(Vec::new()),
+        body_bytes: 0,
+        body_bytes_sec: 0,
         http2: 0,
         resumed: 0,
     };
@@ -96,6 +98,9 @@ fn figures_without_a_column_are_below_the_table() {
     assert_eq!(below(&figures), [error]);
     figures.http2 = 7_000;
     assert_eq!(below(&figures), ["    7000  came over HTTP/2", error]);
+    (figures.body_bytes, figures.body_bytes_sec) = (8 << 30, 12_900_000);
+    let content = " 8.0 GiB  of content, 12.3 MiB/s";
+    assert_eq!(below(&figures), [content, "    7000  came over HTTP/2", error]);
 }
 
 #[test]

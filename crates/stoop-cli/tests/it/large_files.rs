@@ -254,3 +254,26 @@ fn filters_and_formats_that_look_at_content_go_on_working() {
     let archive = &files["a.warc"];
     assert!(memchr::memmem::find(archive, &expected).is_some());
 }
+
+/// The progress told how many URLs are done, which is none for hours.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_progress_stood_still_while_a_long_file_arrived() {
+    let server = LargeServer::start();
+    let folder = Folder::new("large-progress");
+    let (folder, url) = (folder.0.display(), server.url("/silent/4"));
+    let line = format!("fetch -t 5 --summary none --save {folder} {url}");
+    let Some(text) = crate::terminal::run_on_terminal(120, &[], &line) else { return };
+    assert!(text.contains(" done, 0/s, 2.0 MiB at "), "{text:?}");
+}
+
+#[test]
+fn the_summary_tells_how_much_content_came() {
+    let server = LargeServer::start();
+    let urls = [server.url("/whole/2"), server.url("/404/1"), server.url("/short/2")].join("\n");
+    let ran = run(stoop("fetch --summary table"), urls);
+    assert!(ran.stderr.contains("\n 3.0 MiB  of content, "), "{}", ran.stderr);
+    let ran = run(stoop("report"), ran.stdout);
+    let text = String::from_utf8(ran.stdout).expect("text");
+    assert!(text.contains("\n 3.0 MiB  of content, "), "{text}");
+}

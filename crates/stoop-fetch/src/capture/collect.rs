@@ -38,8 +38,8 @@ pub(crate) struct Collected {
     pub(crate) waited: Duration,
 }
 
-/// The clock of what is fetched. It stands still while content waits for memory or is written: the server is not asked
-/// for any then.
+/// The clock of what is fetched, and what counts its content. It stands still while content waits for memory or is
+/// written: the server is not asked for any then.
 pub(crate) trait Clock {
     /// It stands still from now on.
     fn stop(&self);
@@ -49,6 +49,9 @@ pub(crate) trait Clock {
 
     /// Content was dropped that had come, and its memory is given back. The clock goes on.
     fn gave_back(&self);
+
+    /// So many bytes of content have come.
+    fn received(&self, bytes: usize);
 }
 
 /// No clock.
@@ -58,6 +61,8 @@ impl Clock for () {
     fn go_on(&self) {}
 
     fn gave_back(&self) {}
+
+    fn received(&self, _: usize) {}
 }
 
 /// What was received of a response.
@@ -112,6 +117,7 @@ impl Collector {
             let is_cut = piece.len() > room;
             piece.truncate(room);
             received += piece.len() as u64;
+            clock.received(piece.len());
             let taken = match &mut intake.spill {
                 None => {
                     piece.truncate(keep_max.saturating_sub(intake.content.len()));

@@ -116,7 +116,9 @@ impl Fetcher {
             return (Ok(0), None, Duration::ZERO);
         }
         let Some(collector) = &self.collector else {
-            return (response.body_mut().discard().await, None, Duration::ZERO);
+            let content = response.body_mut();
+            let received = content.for_each(|piece| clock.received(piece.len())).await;
+            return (received, None, Duration::ZERO);
         };
         let Collected { mut capture, received, fault, waited } =
             collector.collect(response, clock).await;

@@ -3,7 +3,8 @@
 use super::*;
 
 /// Four URLs, by hand: 100 + 50 + 200 + 5 = 355 ms over four is 88.75; two of four are 2xx, from
-/// 1000 to 1250 is 250 ms, two in that is 8 a second; bodies of 10 and 21 bytes are 15.5 a piece.
+/// 1000 to 1250 is 250 ms, two in that is 8 a second; bodies of 10 and 21 bytes are 15.5 a piece,
+/// and with the 999 of the 404 they are 1,030, or 4,120 a second.
 #[test]
 fn the_figures_are_those_computed_by_hand() {
     let mut summary = Summary::default();
@@ -17,7 +18,7 @@ fn the_figures_are_those_computed_by_hand() {
         json,
         "{\"totalUrls\":4,\"time\":250,\"avg\":89,\"max\":200,\"okReqsSec\":8,\
          \"okReqsPct\":0.5,\"avgBodyLen\":16,\"2xx\":2,\"3xx\":0,\"4xx\":1,\"5xx\":0,\
-         \"Exception\":1,\"errors\":{\"dns_nxdomain\":1}}"
+         \"Exception\":1,\"errors\":{\"dns_nxdomain\":1},\"bodyBytes\":1030,\"bodyBytesSec\":4120}"
     );
 }
 

@@ -113,6 +113,10 @@ impl<F: RecordFormat> Clock for SlotJob<'_, F> {
     fn gave_back(&self) {
         self.worker.run.relieve();
     }
+
+    fn received(&self, bytes: usize) {
+        self.worker.run.gauges[self.worker.index].add_content(bytes);
+    }
 }
 
 impl<F: RecordFormat> SlotJob<'_, F> {

@@ -20,6 +20,7 @@ use stoop_fetch::summary::Figures;
 pub(super) use self::file::PageFile;
 use self::html::{Table, Text};
 pub(super) use self::sections::PHASES;
+use crate::units::short_size;
 
 /// What the page is about.
 pub(super) struct RunFacts<'a> {
@@ -85,6 +86,8 @@ fn summary(figures: &Figures<'_>, page: &mut String) {
         ("answers of 2xx a second", figures.ok_reqs_sec.to_string()),
         ("share of answers of 2xx", format!("{:.1} %", figures.ok_reqs_pct * 100.0)),
         ("their body, mean", format!("{} bytes", figures.avg_body_len)),
+        ("content of all", short_size(figures.body_bytes)),
+        ("content a second", format!("{}/s", short_size(figures.body_bytes_sec))),
         ("answers of 3xx", figures.redirects.to_string()),
         ("answers of 4xx", figures.client_errors.to_string()),
         ("answers of 5xx", figures.server_errors.to_string()),
@@ -125,7 +128,7 @@ mod tests {
     #[test]
     fn the_figures_are_those_of_the_summary() {
         let mut summary = Summary::default();
-        summary.add(ResultCode::Status(200), 1000, 100, 10);
+        summary.add(ResultCode::Status(200), 1000, 100, 20 << 10);
         summary.add(ResultCode::Error("reset"), 1000, 300, 0);
         summary.add_resumed(7);
         let run = RunFacts {
@@ -135,8 +138,12 @@ mod tests {
             statistics: &Statistics::default(),
         };
         let page = page(&run);
-        let row = "<th scope=\"row\">duration of a URL, mean</th><td>200 ms</td>";
-        assert!(page.contains(row), "{page}");
+        let rows = [
+            "<th scope=\"row\">duration of a URL, mean</th><td>200 ms</td>",
+            "<th scope=\"row\">content of all</th><td>20.0 KiB</td>",
+            "<th scope=\"row\">content a second</th><td>66.7 KiB/s</td>",
+        ];
+        assert!(rows.iter().all(|row| page.contains(row)), "{page}");
         assert!(page.contains(": 2 URLs in 0.3 s."), "{page}");
         assert!(!page.contains("ended early"), "{page}");
         assert!(page.contains(": 7 URLs had a record already"), "{page}");
