@@ -23,7 +23,7 @@ const OVERLOAD_MAX: Duration = Duration::from_secs(600);
 /// A host that answers 429 or 503 is given half as many at once, and none at all for as long as its Retry-After says,
 /// up to [`pause_max`](Self::pause_max); without one, or with one of 0, for a time that begins at a second and doubles each time. It gets
 /// one more at once for each round of other answers, up to its limit. Where there was none for
-/// [`overload_max`](Self::overload_max), it is left alone as one that does not answer: its jobs get records of the kind
+/// [`overload_max`](Self::overload_max), or would be none by the end of its next pause, it is left alone as one that does not answer: its jobs get records of the kind
 /// `host_suspended`, and one is tried from time to time.
 ///
 /// A host with which twenty requests in turn came to nothing, without a single response, is left alone for a second, and its
@@ -162,8 +162,10 @@ impl Politeness {
     }
 
     /// How long a host may answer nothing but 429 and 503 until its jobs get records of the kind `host_suspended`. Otherwise
-    /// each job would take a pause, and a host with thousands of them, days. Zero has them get those from the first such
-    /// answer on. By default 10 minutes.
+    /// each job would take a pause, and a host with thousands of them, days. They get those before that where the next pause
+    /// would end later: a host that asks by Retry-After for a longer one than this is given up at once, if
+    /// [`pause_max`](Self::pause_max) allows for it. Zero has them get those from the first such answer on. By default 10
+    /// minutes.
     #[must_use]
     pub fn overload_max(self, overload: Duration) -> Self {
         Self { overload_max: overload.min(FOREVER), ..self }

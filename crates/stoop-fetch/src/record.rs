@@ -267,7 +267,12 @@ impl Outcome {
         Self::local_error("cancelled", phase, "the run ended first")
     }
 
-    /// A job that is not tried, or not any further, because a host is left alone.
+    /// A job that is not tried, because its host is left alone.
+    pub(crate) fn not_tried(why: &str) -> Self {
+        Self::local_error("host_suspended", Phase::Queue, why)
+    }
+
+    /// A job that is not tried any further, because a host is left alone.
     pub(crate) fn host_suspended(host: &str) -> Self {
         let text = format!(
             "{host} did not answer, or answered 429 or 503 alone, for so long that it is left alone for a while"

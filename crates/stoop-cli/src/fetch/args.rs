@@ -77,16 +77,17 @@ Politeness: of one host, whatever its ports, at most 8 URLs are in flight at onc
 the list go on meanwhile. A host that answers 429 or 503 is left alone for as long as its
 Retry-After says, at most 60 s unless --host-pause-max says otherwise, or without one, or with one
 of 0, for 1 s, 2 s, 4 s and so on, and then given half as many at once, and one more with each round
-of other answers; after 10 minutes, or --host-overload-max, without any other answer its URLs get
-host_suspended. A host that does not answer 20 times in turn is left alone for 1 s, 2 s, 4 s and
-so on, with one request in between that tries it, and its URLs wait. They go on once it answers. If
-it has not after 30 s, or --host-outage-max, they get host_suspended: a host that is gone takes that
-and one --timeout. URLs that come later try it from time to time. A URL that was answered, and waits
-for a retry then, gets the line of that answer. Time that a URL waits for its host is not part of its
-duration. --concurrency N has up to N of one host in flight, unless --per-host is given, and
---no-politeness lifts all of that. Each core holds up to 65,536 URLs that wait, and reads no further
-then: shuffle a list that is sorted by hosts. Where a redirect leads, and what is sent again, waits
-for the turn of its host, too, and is not in flight meanwhile; once 2,048 URLs wait so, no more are
+of other answers. Where there is no other answer within 10 minutes, or --host-overload-max, or its
+next pause would end after that, its URLs get host_suspended. A host that does not answer 20 times
+in turn is left alone for 1 s, 2 s, 4 s and so on, with one request in between that tries it, and
+its URLs wait. They go on once it answers. If it has not after 30 s, or --host-outage-max, they get
+host_suspended: a host that is gone takes that and one --timeout. URLs that come later try it from
+time to time. A URL that was answered, and waits for a retry then, gets the line of that answer.
+Time that a URL waits for its host is not part of its duration. --concurrency N has up to N of one
+host in flight, unless --per-host is given, and --no-politeness lifts all of that. Each core holds
+up to 65,536 URLs, or 16 MiB of them, that wait for their hosts, and the list is read no further
+then: shuffle one that is sorted by hosts. Where a redirect leads, and what is sent again, waits for
+the turn of its host, too, and is not in flight meanwhile; once 2,048 URLs wait so, no more are
 started.
 
 With --by-address all hosts at one IP address are one host. Of several addresses of a name the

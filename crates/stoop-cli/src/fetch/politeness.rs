@@ -37,7 +37,8 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "SECONDS", value_parser = outage)]
     host_outage_max: Option<Duration>,
 
-    /// How long a host may answer nothing but 429 and 503 until its URLs get 'host_suspended' [default: 600]
+    /// How long a host may answer nothing but 429 and 503, with the pauses that it asks for, until its
+    /// URLs get 'host_suspended' [default: 600]
     #[arg(long, value_name = "SECONDS", value_parser = outage)]
     host_overload_max: Option<Duration>,
 

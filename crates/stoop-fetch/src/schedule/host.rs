@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::feedback::Feedback;
+use super::started::Suspension;
 use crate::lane::Batch;
 use crate::politeness::Politeness;
 use crate::turns::{Answer, Turn};
@@ -58,8 +59,8 @@ pub(super) struct Host {
     suspensions: u32,
     /// Until when its jobs are not tried.
     suspended_until: Option<Instant>,
-    /// The outage or overload was too long to be waited for: while it is suspended, its jobs are answered at once.
-    is_given_up: bool,
+    /// Why it was not waited for any longer, if so: while it is suspended, its jobs are answered at once.
+    given_up: Option<Suspension>,
     /// One request tries whether it answers after a suspension.
     is_tried: bool,
     /// Its robots.txt was read, or does not count. Until then one job at a time is started.
@@ -91,7 +92,7 @@ impl Host {
             outage_since: None,
             suspensions: 0,
             suspended_until: None,
-            is_given_up: false,
+            given_up: None,
             is_tried: false,
             has_robots_rules: politeness.robots.is_none(),
             crawl_delay: Duration::ZERO,
@@ -191,7 +192,12 @@ impl Host {
 
     /// Whether its jobs are answered without being tried.
     pub(super) fn is_suspended(&self, now: Instant) -> bool {
-        self.is_given_up && self.suspended_until.is_some_and(|until| now < until)
+        self.suspension(now).is_some()
+    }
+
+    /// Why its jobs are answered without being tried, if they are.
+    pub(super) fn suspension(&self, now: Instant) -> Option<Suspension> {
+        self.given_up.filter(|_| self.suspended_until.is_some_and(|until| now < until))
     }
 
     /// Takes note that a job was started.
@@ -248,8 +254,12 @@ impl Host {
         }
         if matches!(feedback, Feedback::Answered | Feedback::Overloaded(_)) {
             (self.failures, self.suspensions) = (0, 0);
-            (self.outage_since, self.suspended_until, self.failed_at) = (None, None, None);
-            (self.is_given_up, self.is_tried) = (false, false);
+            (self.outage_since, self.failed_at) = (None, None);
+            // What was started before says nothing of a pause that the host has asked for.
+            let is_early = self.overloaded_at.is_some_and(|at| start <= at);
+            if !is_early || self.given_up != Some(Suspension::LongPause) {
+                (self.suspended_until, self.given_up, self.is_tried) = (None, None, false);
+            }
         }
         match feedback {
             Feedback::None => {}
@@ -272,16 +282,22 @@ impl Host {
                     self.pauses = self.pauses.saturating_add(1);
                 }
                 let doubled = 1_u32 << (self.pauses.max(1) - 1).min(16);
-                let pause = pause.filter(|pause| *pause >= PAUSE_MIN);
-                let pause = pause.unwrap_or(PAUSE_MIN * doubled).min(politeness.pause_max);
+                let asked = pause.filter(|pause| *pause >= PAUSE_MIN);
+                let pause = asked.unwrap_or(PAUSE_MIN * doubled).min(politeness.pause_max);
                 self.next_start = self.next_start.max(now + pause);
                 let overload =
                     now.saturating_duration_since(*self.overload_since.get_or_insert(now));
-                if let Some(beyond) = overload.checked_sub(politeness.overload_max) {
+                let max = politeness.overload_max;
+                // The end of the pause would be too late, too.
+                if overload >= max || overload + pause > max {
+                    let beyond = overload.saturating_sub(max);
                     // Twice as long each time, because that is what has passed then.
                     let until = now + beyond.clamp(SUSPENSION, SUSPENSION_MAX);
                     self.suspended_until = Some(until.max(self.next_start));
-                    self.is_given_up = true;
+                    self.given_up = Some(match asked {
+                        Some(_) if pause > max => Suspension::LongPause,
+                        _ => Suspension::Overloaded,
+                    });
                 }
             }
         }
@@ -298,13 +314,13 @@ impl Host {
         }
         let outage = now.saturating_duration_since(*self.outage_since.get_or_insert(now));
         let left = politeness.outage_max.saturating_sub(outage);
-        if left.is_zero() && !self.is_given_up {
-            (self.is_given_up, self.suspensions) = (true, 0);
+        if left.is_zero() && self.given_up.is_none() {
+            (self.given_up, self.suspensions) = (Some(Suspension::Silent), 0);
         }
         let doubled = 1 << self.suspensions.min(16);
-        let wait = match self.is_given_up {
-            true => (SUSPENSION * doubled).min(SUSPENSION_MAX),
-            false => (TRIAL_WAIT_MIN * doubled).min(left),
+        let wait = match self.given_up {
+            Some(_) => (SUSPENSION * doubled).min(SUSPENSION_MAX),
+            None => (TRIAL_WAIT_MIN * doubled).min(left),
         };
         self.suspended_until = Some(now + wait);
         self.suspensions += 1;

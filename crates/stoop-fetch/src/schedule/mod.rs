@@ -31,6 +31,8 @@ use std::time::{Duration, Instant};
 pub(crate) use self::feedback::Feedback;
 pub(crate) use self::host_key::{address_key, host_key, server_key};
 use self::polite::PoliteQueue;
+#[cfg(test)]
+use self::started::Suspension;
 pub(crate) use self::started::{HostId, Started};
 use crate::lane::Batch;
 use crate::politeness::Politeness;

@@ -159,14 +159,14 @@ impl PoliteQueue {
                 self.settle(id, now);
                 continue;
             }
-            let is_suspended = host.is_suspended(now);
-            if !is_suspended {
+            let suspension = host.suspension(now);
+            if suspension.is_none() {
                 host.started(&self.politeness, now);
             }
             let Some(job) = host.queue.pop() else { return false };
             self.held.remove(&job);
-            started.put(job, (!is_suspended).then_some(id));
-            started.is_suspended = is_suspended;
+            started.put(job, suspension.is_none().then_some(id));
+            started.suspension = suspension;
             self.settle(id, now);
             return true;
         }

@@ -20,6 +20,32 @@ impl HostId {
     }
 }
 
+/// Why the jobs of a host are not tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suspension {
+    /// It did not answer.
+    Silent,
+    /// It answered nothing but 429 and 503.
+    Overloaded,
+    /// It answered that, and asked for a longer pause than is waited for it.
+    LongPause,
+}
+
+impl Suspension {
+    /// The text of their records.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Silent => "its host did not answer for so long that it is left alone for a while",
+            Self::Overloaded => {
+                "its host answered nothing but 429 or 503 for so long that it is left alone for a while"
+            }
+            Self::LongPause => {
+                "its host answered 429 or 503, and asks by Retry-After for a longer pause than is waited for it"
+            }
+        }
+    }
+}
+
 /// A job that is started, or given up, with memory for its URL that is used again.
 #[derive(Debug)]
 pub(crate) struct Started {
@@ -31,8 +57,8 @@ pub(crate) struct Started {
     pub(crate) host: Option<HostId>,
     /// No host counts it, because none was in trouble when it was started.
     pub(crate) is_uncounted: bool,
-    /// Its host does not answer: the job is not tried.
-    pub(crate) is_suspended: bool,
+    /// Why the job is not tried, if it is not.
+    pub(crate) suspension: Option<Suspension>,
 }
 
 impl Started {
@@ -47,7 +73,7 @@ impl Started {
         self.url.shrink_to(URL_KEPT_BYTES);
         self.url.extend_from_slice(job.url);
         (self.extent, self.options, self.host) = (job.extent, job.options, host);
-        (self.number, self.is_suspended, self.is_uncounted) = (job.number, false, false);
+        (self.number, self.suspension, self.is_uncounted) = (job.number, None, false);
     }
 }
 
@@ -60,7 +86,7 @@ impl Default for Started {
             number: 0,
             host: None,
             is_uncounted: false,
-            is_suspended: false,
+            suspension: None,
         }
     }
 }

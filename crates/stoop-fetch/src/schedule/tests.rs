@@ -5,7 +5,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::polite::PoliteQueue;
-use super::{Feedback, HostId, Started};
+use super::{Feedback, HostId, Started, Suspension};
 use crate::job::Job;
 use crate::lane::Batch;
 use crate::politeness::{HostGroup, Politeness};
@@ -41,6 +41,13 @@ impl Test {
         let mut started = Started::default();
         let begun = self.queue.start(&mut self.incoming, &mut started, self.now);
         begun.then(|| (String::from_utf8(started.url).expect("text"), started.host))
+    }
+
+    /// Takes the next job that is not tried, and why.
+    pub(super) fn start_suspended(&mut self) -> Option<Suspension> {
+        let mut started = Started::default();
+        self.queue.start(&mut self.incoming, &mut started, self.now);
+        started.suspension
     }
 
     /// Starts all that may start now.
@@ -288,7 +295,7 @@ fn a_host_that_never_answers_is_left_alone_and_then_tried_by_one_job() {
     let mut started = Started::default();
     let mut suspended = |test: &mut Test| {
         let started_now = test.queue.start(&mut test.incoming, &mut started, test.now);
-        started_now.then_some((started.host, started.is_suspended))
+        started_now.then_some((started.host, started.suspension.is_some()))
     };
     let (_, host) = test.start().expect("ready");
     let _ = (test.start(), test.start());

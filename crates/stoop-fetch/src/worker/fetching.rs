@@ -85,8 +85,8 @@ impl<F: RecordFormat> Worker<F> {
         if let Some(fault) = options.and_then(|options| options.fault.as_deref()) {
             return Err(invalid("invalid_job", fault));
         }
-        if job.is_suspended {
-            return Err(Outcome::host_suspended("its host"));
+        if let Some(why) = job.suspension {
+            return Err(Outcome::not_tried(why.text()));
         }
         let url = match job.extent {
             Extent::Whole => std::str::from_utf8(&job.url).map_err(|_| "not text in UTF-8"),
