@@ -11,7 +11,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
             "robots.txt does not allow it; --format jsonl says why, and without --robots it is not asked"
         }
         "invalid_job" => {
-            "the line is no job, or its headers may not be sent; --format jsonl says where and why"
+            "the line is no job, as an option of aria2 is none, or its headers may not be sent; --format jsonl says where and why"
         }
         "save_failed" => "the content could not be saved, and the run ended: see the message",
         "dns_nxdomain" => "the name does not exist",

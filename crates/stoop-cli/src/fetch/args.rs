@@ -44,7 +44,8 @@ Every other line that is read gets exactly one line of output, also if it is no 
 is given. A signal or
 --duration ends the reading at once; lines that were read by then and are unfinished get
 'cancelled', and so does a last line that was read in part. If reading fails within a line, the part
-of it that was read gets invalid_url: the rest may be missing.
+of it that was read gets invalid_url: the rest may be missing. A line such as '  out=name', as aria2
+has them below its URLs, gets invalid_job: options of a URL stand in jsonl.
 
 With --input-format jsonl a line is a JSON object: url; id, a text or number, and meta, any value,
 which the fields of jsonl have too; method; headers, an object of texts or lists of texts; and as

@@ -127,3 +127,23 @@ fn a_compressed_list_is_read_from_a_file_and_from_standard_input() {
     assert_eq!((ran.code, ran.lines().len()), (Some(0), 300), "{}", ran.stderr);
     std::fs::remove_file(&path).expect("it is there");
 }
+
+/// They were looked up as names of hosts.
+#[test]
+fn options_below_urls_as_aria2_has_them_are_told_as_such() {
+    let server = Server::start();
+    let url = server.url("/ok/1");
+    let ran = run(stoop("fetch -f jsonl"), format!("{url}?1\n  out=a.bin\n\tdir=/x\n{url}?2\n"));
+    let text = String::from_utf8(ran.stdout).expect("text");
+    let records = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let records: Vec<serde_json::Value> = records.collect();
+    assert_eq!(records.len(), 4);
+    for (line, place) in [("out=a.bin", "line 2: out= "), ("dir=/x", "line 3: dir= ")] {
+        let record = records.iter().find(|record| record["url"] == line).expect("its record");
+        assert_eq!(record["error_kind"], "invalid_job");
+        let error = record["error"].as_str().expect("text");
+        assert!(error.starts_with(place) && error.contains("JSON lines have id,"), "{error}");
+    }
+    assert_eq!(server.requests(), 2);
+    assert!(ran.stderr.contains("an option of aria2"), "{}", ran.stderr);
+}

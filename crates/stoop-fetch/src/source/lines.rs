@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use memchr::memchr;
 
-use super::{Extent, Job, JobSource, Take};
+use super::{Extent, Job, JobOptions, JobSource, Take};
 
 /// A line longer than this is no URL that any server would accept. It is reported once, by its first
 /// bytes, and the rest is skipped, so that one endless line costs no memory.
@@ -17,7 +17,9 @@ const READ_BYTES_MAX: usize = 64 << 10;
 /// URLs one a line: trimmed, without blank lines and those that start with `#`. A byte order mark before the
 /// first is skipped.
 ///
-/// A line of more than 64 KiB is an `invalid_url`, reported by its first 64 KiB.
+/// A line of more than 64 KiB is an `invalid_url`, reported by its first 64 KiB. One that begins with a blank and is
+/// an option, as aria2 has them below its URLs (`  out=name`), is an `invalid_job`, which tells the line's number: a
+/// URL has options in [`JsonJobs`](super::JsonJobs) alone.
 #[derive(Debug)]
 pub struct Lines<R> {
     source: R,
@@ -32,6 +34,8 @@ pub struct Lines<R> {
     is_first: bool,
     /// Bytes read so far.
     bytes: u64,
+    /// Lines that ended so far.
+    lines: u64,
 }
 
 impl<R: Read> Lines<R> {
@@ -50,6 +54,7 @@ impl<R: Read> Lines<R> {
             is_skipping: false,
             is_first: true,
             bytes: 0,
+            lines: 0,
         }
     }
 
@@ -74,11 +79,20 @@ impl<R: Read> Lines<R> {
             // Half a character alone is a line too: it was read.
             line = Some(whole_characters(line)).filter(|whole| !whole.is_empty()).unwrap_or(line);
         }
+        let option = option_name(line);
         let line = line.trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {
             return ControlFlow::Continue(());
         }
-        take(Job::new(line).with_extent(extent))
+        let job = Job::new(line).with_extent(extent);
+        take(match option.filter(|_| extent == Extent::Whole) {
+            None => job,
+            Some(name) => job.with_options(JobOptions::new().invalid(format!(
+                "line {}: {name}= is an option of aria2, and no URL; JSON lines have id, method, headers and body for \
+                 each URL",
+                self.lines + 1
+            ))),
+        })
     }
 }
 
@@ -101,6 +115,7 @@ impl<R: Read + Send> JobSource for Lines<R> {
             {
                 return Ok(false);
             }
+            self.lines += 1;
             start = end + 1;
         }
         if self.is_skipping {
@@ -131,6 +146,18 @@ impl<R: Read + Send> JobSource for Lines<R> {
     fn position(&self) -> u64 {
         self.bytes
     }
+}
+
+/// The name of an option below a URL of a list of aria2's, if `line` is one: `  out=name`. No host has the sign.
+fn option_name(line: &[u8]) -> Option<&str> {
+    let option = line.trim_ascii_start();
+    let name = &option[..memchr(b'=', option)?];
+    let is_of_name =
+        |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+    let is_option = option.len() < line.len()
+        && name.first().is_some_and(u8::is_ascii_lowercase)
+        && name.iter().all(is_of_name);
+    std::str::from_utf8(name).ok().filter(|_| is_option)
 }
 
 /// `cut` without an incomplete character at its end.
@@ -196,6 +223,37 @@ mod tests {
         check(b"\xef\xbb\xbf#a\n\xef\xbb\xbfb", &[b"\xef\xbb\xbfb"]);
         check(b"\xef\xbb\xbf", &[]);
         check(b"\xff\xfe bad \xc3\nb", &[b"\xff\xfe bad \xc3", b"b"]);
+    }
+
+    #[test]
+    fn options_below_a_url_are_no_urls() {
+        let list = b"http://a/1?x=1\n  out=b.html\n\n\theader=X-Y: z\n http://a/?out=b\nout=b\n max-tries=5";
+        for step in [1, 7, usize::MAX] {
+            let mut lines = Lines::new(SmallReads { rest: list, step });
+            let mut found = Vec::new();
+            let mut each = |job: Job<'_>| {
+                let fault = job.options.and_then(|options| options.fault);
+                let fault = fault.map(|text| text.split(" is").next().expect("one").to_owned());
+                found.push((String::from_utf8_lossy(job.url).into_owned(), fault));
+                ControlFlow::Continue(())
+            };
+            while lines.read(&mut each).expect("no error") {}
+            lines.finish(Extent::Whole, &mut each);
+            let found: Vec<_> =
+                found.iter().map(|(line, fault)| (&**line, fault.as_deref())).collect();
+            assert_eq!(
+                found,
+                [
+                    ("http://a/1?x=1", None),
+                    ("out=b.html", Some("line 2: out=")),
+                    ("header=X-Y: z", Some("line 4: header=")),
+                    ("http://a/?out=b", None),
+                    // Nothing says that this was not meant as a host.
+                    ("out=b", None),
+                    ("max-tries=5", Some("line 7: max-tries=")),
+                ]
+            );
+        }
     }
 
     #[test]
