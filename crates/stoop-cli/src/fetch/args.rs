@@ -119,7 +119,8 @@ Files in the folder of --output get their names once they are complete, and neve
 .partial they are being written, or wait for the run to go on; those that are there when the run is
 complete were left by a kill or a full disk, and have nothing that it needs. Records for Parquet are
 kept beside their file, not compressed, until that is complete. A crash of the machine, as opposed
-to that of the process, may lose the last 30 s, and the run with them.
+to that of the process, may lose the last 30 s, and the run with them: files of --save of these 30 s
+may be missing or empty though their URLs count as done, and are not fetched again.
 
 Fetching again: with --if-changed-since a GET or HEAD has If-None-Match and If-Modified-Since with the
 etag and last_modified that an earlier run has for its URL, as they came, unless the URL has such

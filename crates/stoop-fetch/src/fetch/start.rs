@@ -6,7 +6,7 @@ use super::Fetch;
 use crate::error::FetchError;
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
-use crate::journal::{Begun, ResumableWriter, RunFolder};
+use crate::journal::{Begun, ResumableWriter, RunFolder, SyncContent};
 use crate::means::Means;
 use crate::run::{Finished, Resumed, Run};
 use crate::settings::Settings;
@@ -52,8 +52,10 @@ impl Fetch {
     ///
     /// Jobs that are done are passed over, and those that were in flight are fetched again: their records were not
     /// written, or are cut off. What ended with the run, by [`stop`](Run::stop) or because content could not be saved,
-    /// has no record, and is not done. After a loss of power, as opposed to the end of the process, up to 30 s of work may be lost, and the
-    /// journal may tell of output that is not there any more; the run cannot go on then.
+    /// has no record, and is not done. After a loss of power, as opposed to the end of the process, up to 30 s of work may
+    /// be lost, and the journal may tell of output that is not there any more; the run cannot go on then. Of the files of
+    /// [`save`](Self::save), those of that time may be missing or empty though their jobs are done; the content of earlier
+    /// ones is there, unless a folder on the way is on another file system.
     ///
     /// The source must report the jobs that it reported before, in the same order; it may have more behind them. One that
     /// is another is noticed ([`FetchError::Read`]).
@@ -85,7 +87,9 @@ impl Fetch {
         writer: impl ResumableWriter + Send + 'static,
     ) -> Result<Run, FetchError> {
         self.begin(Box::new(source), format, |settings| {
-            let begun = folder.begin(writer).map_err(FetchError::Write)?;
+            let save = settings.processing.save.clone();
+            let sync_content = save.map(|save| Box::new(move || save.sync()) as SyncContent);
+            let begun = folder.begin(writer, sync_content).map_err(FetchError::Write)?;
             let Begun { numbering, sink, has_output, round, resumed: jobs, lock } = begun;
             settings.round = Some(round);
             let (numbering, lock) = (Some(numbering), Some(lock));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::log::JournalLog;
 use super::numbering::Numbering;
-use super::sink::Journalled;
+use super::sink::{Journalled, SyncContent};
 use super::state::JournalState;
 use super::writer::ResumableWriter;
 use crate::summary::ResultCode;
@@ -130,8 +130,13 @@ impl RunFolder {
         may_begin.then(|| self.state.retry(which))
     }
 
-    /// Begins or resumes the run, whose records go to `writer`.
-    pub(crate) fn begin<W: ResumableWriter>(self, mut writer: W) -> io::Result<Begun<W>> {
+    /// Begins or resumes the run, whose records go to `writer`, and their content to files of its own if there is
+    /// `sync_content`.
+    pub(crate) fn begin<W: ResumableWriter>(
+        self,
+        mut writer: W,
+        sync_content: Option<SyncContent>,
+    ) -> io::Result<Begun<W>> {
         let Self { path, lock, state, .. } = self;
         writer.restore(state.output.as_deref())?;
         let append =
@@ -146,7 +151,7 @@ impl RunFolder {
         let (resumed, has_output) = (done.count(), output.is_some());
         let log = JournalLog::new(append(JOURNAL)?, Arc::clone(&checks), round, output);
         let numbering = Numbering::new(path, done, known, before, checks);
-        let sink = Journalled::new(writer, log);
+        let sink = Journalled::new(writer, sync_content, log);
         Ok(Begun { numbering, sink, has_output, round, resumed, lock })
     }
 }

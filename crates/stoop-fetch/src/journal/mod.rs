@@ -10,6 +10,9 @@
 //! A job has the number that it has in its source, from 0 on. The writer's thread writes records, then one entry that has
 //! the numbers of their jobs and the place where the output ends. A process that is killed between the two leaves records
 //! that no entry tells of: the run that goes on cuts them off, and fetches their jobs again.
+//!
+//! Every 30 s, and at the end, all of that is made to outlive a loss of power, in the order in which it depends on each
+//! other: content in files of its own, records, journal.
 
 mod entry;
 mod folder;
@@ -23,5 +26,6 @@ mod writer;
 pub(crate) use self::folder::Begun;
 pub use self::folder::{RunFolder, RunFolderError};
 pub(crate) use self::numbering::{Admission, Numbering};
+pub(crate) use self::sink::SyncContent;
 pub use self::writer::{Checkpoint, OutputFile, ResumableWriter};
 pub(crate) use self::writer::{cut, no_state};

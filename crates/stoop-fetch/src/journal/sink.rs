@@ -1,4 +1,4 @@
-//! Writes records, and then to the journal that they are there.
+//! Writes records, and then to the journal that they are there, with what was saved of their content.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,9 +7,14 @@ use super::log::JournalLog;
 use super::writer::ResumableWriter;
 use crate::sink::{Done, RecordSink};
 
+/// Has the content that was saved for records outlive a loss of power.
+pub(crate) type SyncContent = Box<dyn Fn() -> io::Result<()> + Send>;
+
 /// A writer, and the journal of what was written to it.
 pub(crate) struct Journalled<W> {
     writer: W,
+    /// None where content is not saved in files of its own.
+    sync_content: Option<SyncContent>,
     log: JournalLog,
     /// Jobs whose records were written and are not certain yet, in the order of the records.
     pending: VecDeque<Done>,
@@ -19,14 +24,16 @@ pub(crate) struct Journalled<W> {
 
 impl<W: ResumableWriter> Journalled<W> {
     /// Writes to `writer`, which was restored.
-    pub(super) fn new(writer: W, log: JournalLog) -> Self {
-        Self { writer, log, pending: VecDeque::new(), certain: 0 }
+    pub(super) fn new(writer: W, sync_content: Option<SyncContent>, log: JournalLog) -> Self {
+        Self { writer, sync_content, log, pending: VecDeque::new(), certain: 0 }
     }
 
     /// Writes to the journal what is certain now.
     fn commit(&mut self, is_complete: bool) -> io::Result<()> {
         let is_synced = self.log.is_sync_due() || is_complete || self.writer.removes();
         if is_synced {
+            // Content is saved before its record is written.
+            self.sync_content.as_ref().map_or(Ok(()), |sync| sync())?;
             self.writer.sync()?;
         }
         let checkpoint = self.writer.checkpoint()?;
@@ -115,7 +122,7 @@ mod tests {
         std::fs::write(&path, journal).expect("writable");
         let open = || std::fs::OpenOptions::new().append(true).open(&path).expect("there");
         let log = JournalLog::new(open(), Arc::new(open()), 0, None);
-        let mut sink = Journalled::new(Slow(0), log);
+        let mut sink = Journalled::new(Slow(0), None, log);
         let job = |number, has_record| Done { number, code: ResultCode::Status(200), has_record };
         let done = || {
             let journal = std::fs::File::open(&path).expect("there");
@@ -132,6 +139,25 @@ mod tests {
         sink.writer.0 = 3;
         sink.end(b"", true).expect("writable");
         assert_eq!(done(), [(0, 2), (4, 6)]);
+        std::fs::remove_file(&path).expect("ours");
+    }
+
+    #[test]
+    fn the_journal_does_not_tell_of_jobs_whose_content_could_not_be_synced() {
+        let path = std::env::temp_dir().join(format!("stoop-sink-sync-{}", std::process::id()));
+        std::fs::write(&path, b"").expect("writable");
+        let open = || std::fs::OpenOptions::new().append(true).open(&path).expect("there");
+        let log = JournalLog::new(open(), Arc::new(open()), 0, None);
+        let fails: SyncContent = Box::new(|| Err(io::Error::other("the disk is gone")));
+        let mut sink = Journalled::new(Slow(1), Some(fails), log);
+        let mut jobs = vec![Done { number: 0, code: ResultCode::Status(200), has_record: true }];
+        // It is not time for that yet, and the end of the process alone loses nothing.
+        sink.put(b"record", &mut jobs).expect("writable");
+        let before = std::fs::metadata(&path).expect("there").len();
+        assert!(before > 0);
+        let error = sink.end(b"", true).expect_err("not synced");
+        assert_eq!(error.to_string(), "the disk is gone");
+        assert_eq!(std::fs::metadata(&path).expect("there").len(), before);
         std::fs::remove_file(&path).expect("ours");
     }
 }

@@ -5,6 +5,7 @@ mod partial_folder;
 mod place;
 mod unnamed;
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -98,6 +99,15 @@ impl SaveFolder {
         self.partial.iter().for_each(|partial| partial.remove());
     }
 
+    /// Has what was saved outlive a loss of power, with all else on its file system: one call for any number of files.
+    ///
+    /// # Errors
+    /// The system's, with the path; also that an earlier write was lost.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        let synced = File::open(&self.folder).and_then(|folder| sync_file_system(&folder));
+        synced.map_err(|error| with_path(&error, &self.folder))
+    }
+
     /// Where files of this run are that are being written.
     ///
     /// # Errors
@@ -152,4 +162,17 @@ impl SaveFolder {
         let placed = place(&self.folder, self.partial()?, &name, content);
         placed.map(Some).map_err(|error| with_path(&error, &self.folder.join(&name)))
     }
+}
+
+/// Waits until all that was written to the file system of `file` is on its disk.
+#[cfg(target_os = "linux")]
+fn sync_file_system(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+/// Has all that was written be put on its disk: other systems have no call for one file system.
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_: &File) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
 }
