@@ -20,7 +20,8 @@ use crate::summary::ResultCode;
 
 /// A folder for content: a file for each response with a status of 2xx whose content was received.
 ///
-/// A file is there with all its content or not at all, also if the process is killed. None that is there is ever
+/// A file is there with all its content or not at all, also if the process is killed; only where the file system has
+/// neither hard links nor a rename that replaces nothing, an empty one may be left then. None that is there is ever
 /// overwritten: where one with other content has the name already, `~` and the first 16 digits of the content's
 /// BLAKE3 follow it; a name that the system does not take is replaced by that of [`FileNames::Hash`] at the last. The
 /// record of a job says in `saved` which file is its own, relative to the folder.

@@ -151,15 +151,47 @@ fn linked_or_taken(
         Err(error)
             if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
         {
-            // The name is taken by a file of our own, which the content then replaces.
-            match OpenOptions::new().write(true).create_new(true).open(path) {
-                Ok(_) => fs::rename(partial, path).map(|()| true),
-                Err(error) if is_taken(&error) => Ok(content.is_in(path)),
-                Err(error) => Err(error),
-            }
+            moved_or_taken(partial, path, content)
         }
         Err(error) => Err(error),
     }
+}
+
+/// Moves a file to a name, where that is free and the file system has no hard links.
+fn moved_or_taken(partial: &Path, path: &Path, content: Content<'_>) -> io::Result<bool> {
+    match rename_new(partial, path) {
+        // Some cannot tell either, and some do not take the name.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            replaced_or_taken(partial, path, content)
+        }
+        Err(error) if is_taken(&error) => Ok(content.is_in(path)),
+        renamed => renamed.map(|()| true),
+    }
+}
+
+/// The same by a file of our own, which takes the name, and which the other then replaces: it is there without content
+/// for a moment, or from then on if the process ends.
+fn replaced_or_taken(partial: &Path, path: &Path, content: Content<'_>) -> io::Result<bool> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(_) => {
+            let renamed = fs::rename(partial, path).inspect_err(|_| drop(fs::remove_file(path)));
+            renamed.map(|()| true)
+        }
+        Err(error) if is_taken(&error) => Ok(content.is_in(path)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Renames a file, unless the name is taken.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// A copy of a file, which is gone when this is dropped.
@@ -261,6 +293,28 @@ mod tests {
         let name = folder.place("h/a", Content::Memory(b"new!")).expect("placed");
         assert_ne!(name, "h/a");
         assert_eq!(fs::read(&outside).expect("there"), b"kept");
+    }
+
+    #[test]
+    fn without_hard_links_a_file_is_moved_and_takes_no_name_of_another() {
+        let folder = Folder::new("moved");
+        for (name, can_rename) in [("a", true), ("b", false)] {
+            let path = folder.0.join(name);
+            let moved = |content: &[u8]| {
+                let partial = UnnamedFile::with_content(&folder.1, content).expect("written");
+                let content = Content::Memory(content);
+                let moved = match can_rename {
+                    true => moved_or_taken(partial.path(), &path, content),
+                    false => replaced_or_taken(partial.path(), &path, content),
+                };
+                moved.expect("moved")
+            };
+            assert!(moved(b"one"));
+            assert!(!moved(b"two"));
+            assert!(moved(b"one"), "it is there");
+            assert_eq!(folder.content(name), b"one");
+        }
+        assert_eq!(folder.unnamed(), 0);
     }
 
     /// `/dev/shm` is memory.
