@@ -25,6 +25,7 @@
 //! - `broken_content`: content that breaks off, and is asked for again
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
+//! - `sorted_lists`: lists that are sorted by host
 //! - `slow_readers`: readers of the output that are slower than the servers
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
@@ -79,6 +80,7 @@ mod server;
 mod signals;
 mod sitemaps;
 mod slow_readers;
+mod sorted_lists;
 mod stoop;
 mod streams;
 mod tables;
