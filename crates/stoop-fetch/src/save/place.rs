@@ -121,7 +121,7 @@ fn link(partial: &Path, path: &Path, content: Content<'_>) -> io::Result<bool> {
     match fs::hard_link(partial, path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             match path.parent().map_or(Ok(()), fs::create_dir_all) {
-                Err(error) if is_taken(&error) => return Ok(false),
+                Err(error) if is_taken(&error) || is_refused(&error) => return Ok(false),
                 made => made?,
             }
         }
@@ -177,7 +177,7 @@ fn replaced_or_taken(partial: &Path, path: &Path, content: Content<'_>) -> io::R
             let renamed = fs::rename(partial, path).inspect_err(|_| drop(fs::remove_file(path)));
             renamed.map(|()| true)
         }
-        Err(error) if is_taken(&error) => Ok(content.is_in(path)),
+        Err(error) if is_taken(&error) || is_refused(&error) => Ok(content.is_in(path)),
         Err(error) => Err(error),
     }
 }
@@ -220,6 +220,11 @@ fn is_taken(error: &io::Error) -> bool {
         error.kind(),
         AlreadyExists | InvalidFilename | IsADirectory | NotADirectory | InvalidInput
     )
+}
+
+/// Whether an error says that what is to be made cannot have its name: FAT says so in user space, of a colon and the like.
+fn is_refused(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound
 }
 
 #[cfg(test)]
@@ -348,6 +353,21 @@ mod tests {
             (placed.as_str(), folder.content(&placed)),
             (&*hash_name(blake3::hash(b"below")), b"below".to_vec())
         );
+    }
+
+    /// No folder can be made in `/proc`, and that is told as if there were none to make it in: so does FAT in user space, of a
+    /// name with a colon.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_that_is_refused_as_if_it_were_not_there_is_replaced() {
+        let folder = Folder::new("refused");
+        std::os::unix::fs::symlink("/proc", folder.0.join("h")).expect("linked");
+        let placed = folder.place("h/a/b", Content::Memory(b"below")).expect("placed");
+        assert_eq!(placed, hash_name(blake3::hash(b"below")));
+        assert_eq!(folder.content(&placed), b"below");
+        let path = folder.0.join("h/a");
+        let partial = UnnamedFile::with_content(&folder.1, b"one").expect("written");
+        assert!(!replaced_or_taken(partial.path(), &path, Content::Memory(b"one")).expect("told"));
     }
 
     #[test]
