@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::names::{DISTINCT_DIGITS, hash_name};
 use super::partial_folder::PartialFolder;
@@ -59,7 +60,18 @@ impl Content<'_> {
                 Self::File { file, .. } => are_equal(file.path(), path).unwrap_or(false),
             }
     }
+
+    /// The same; if `path` is an empty file that is about to be replaced, once it was.
+    fn is_or_will_be_in(self, path: &Path) -> bool {
+        if fs::symlink_metadata(path).is_ok_and(|about| about.len() == 0) {
+            drop(REPLACING.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        self.is_in(path)
+    }
 }
+
+/// Locked while an empty file has a name for content that replaces it.
+static REPLACING: Mutex<()> = Mutex::new(());
 
 /// Whether two files have the same content.
 fn are_equal(first: &Path, second: &Path) -> io::Result<bool> {
@@ -138,7 +150,7 @@ fn linked_or_taken(
 ) -> io::Result<bool> {
     match linked {
         Ok(()) => Ok(true),
-        Err(error) if is_taken(&error) => Ok(content.is_in(path)),
+        Err(error) if is_taken(&error) => Ok(content.is_or_will_be_in(path)),
         // A folder on the way is on another file system.
         Err(error) if error.kind() == ErrorKind::CrossesDevices => {
             let copy = Copied::beside(path, partial)?;
@@ -164,7 +176,7 @@ fn moved_or_taken(partial: &Path, path: &Path, content: Content<'_>) -> io::Resu
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             replaced_or_taken(partial, path, content)
         }
-        Err(error) if is_taken(&error) => Ok(content.is_in(path)),
+        Err(error) if is_taken(&error) => Ok(content.is_or_will_be_in(path)),
         renamed => renamed.map(|()| true),
     }
 }
@@ -172,12 +184,17 @@ fn moved_or_taken(partial: &Path, path: &Path, content: Content<'_>) -> io::Resu
 /// The same by a file of our own, which takes the name, and which the other then replaces: it is there without content
 /// for a moment, or from then on if the process ends.
 fn replaced_or_taken(partial: &Path, path: &Path, content: Content<'_>) -> io::Result<bool> {
-    match OpenOptions::new().write(true).create_new(true).open(path) {
+    let replacing = REPLACING.lock().unwrap_or_else(PoisonError::into_inner);
+    let taken = OpenOptions::new().write(true).create_new(true).open(path);
+    match taken {
         Ok(_) => {
             let renamed = fs::rename(partial, path).inspect_err(|_| drop(fs::remove_file(path)));
             renamed.map(|()| true)
         }
-        Err(error) if is_taken(&error) || is_refused(&error) => Ok(content.is_in(path)),
+        Err(error) if is_taken(&error) || is_refused(&error) => {
+            drop(replacing);
+            Ok(content.is_or_will_be_in(path))
+        }
         Err(error) => Err(error),
     }
 }
@@ -320,6 +337,22 @@ mod tests {
             assert_eq!(folder.content(name), b"one");
         }
         assert_eq!(folder.unnamed(), 0);
+    }
+
+    #[test]
+    fn equal_content_that_is_saved_at_once_without_hard_links_has_one_file() {
+        let folder = Folder::new("at-once");
+        for round in 0..100 {
+            let path = folder.0.join(round.to_string());
+            let place = || {
+                let partial = UnnamedFile::with_content(&folder.1, b"one").expect("written");
+                replaced_or_taken(partial.path(), &path, Content::Memory(b"one")).expect("placed")
+            };
+            std::thread::scope(|threads| {
+                let placed: Vec<_> = (0..4).map(|_| threads.spawn(place)).collect();
+                assert!(placed.into_iter().all(|placed| placed.join().expect("no panic")));
+            });
+        }
     }
 
     /// `/dev/shm` is memory.
