@@ -84,8 +84,11 @@ impl Fetch {
     /// starts while more than half is taken; where all is taken, the responses wait for each other, all but one, whose
     /// content comes on top. That wait is no part of a job's deadline and duration; servers may have limits of their own
     /// for content that is not taken. Over HTTP/2 each content that waits has as much unread besides as its stream's
-    /// window allows. What formats make of content, such as an archive's record, is in memory besides until it is
-    /// written.
+    /// window allows.
+    ///
+    /// Formats that write content as it is, as `Tar` and an uncompressed `Warc` do, take no more for it. Of others, what
+    /// they made of content takes its place until it is written; while it is made, a quarter of this memory comes on top, or
+    /// one content. The writer of Parquet takes up to three times the longest content besides.
     pub fn content_memory(mut self, bytes: usize) -> Self {
         self.settings.content_memory = bytes;
         self

@@ -2,13 +2,17 @@
 //! memory than a slow reader of the output justifies.
 //!
 //! Workers append to one buffer; one thread writes it. The thread waits a little between a line's
-//! arrival and the write, so that a fast run costs a hundred wake-ups a second, and not one a line.
+//! arrival and the write, so that a fast run costs a hundred wake-ups a second, and not one a line. A long record is not
+//! copied to the buffer: it is written from where it is, and its memory is free before the next is written.
+
+mod long_record;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub(crate) use self::long_record::LongRecord;
 use crate::capture::Reservation;
 use crate::sink::{Done, RecordSink};
 
@@ -49,16 +53,25 @@ pub(crate) struct OutputBuffer {
 
 #[derive(Debug, Default)]
 struct OutputState {
-    lines: Vec<u8>,
-    /// The memory of content that is among the lines.
-    reservations: Vec<Arc<Reservation>>,
-    /// The jobs that are done with the lines, where a journal is kept of them.
-    done: Vec<Done>,
+    waiting: Records,
     /// No lines will follow.
     is_closed: bool,
     /// The writer ended; lines are discarded.
     is_discarding: bool,
     is_writer_asleep: bool,
+}
+
+/// Records that are not written yet.
+#[derive(Debug, Default)]
+struct Records {
+    lines: Vec<u8>,
+    /// The memory of content that is among the lines.
+    reservations: Vec<Arc<Reservation>>,
+    /// The long ones, each with how many bytes of the lines are before it.
+    long: Vec<(usize, LongRecord)>,
+    long_bytes: usize,
+    /// The jobs that are done with all of them, where a journal is kept of them.
+    done: Vec<Done>,
 }
 
 impl OutputBuffer {
@@ -80,16 +93,38 @@ impl OutputBuffer {
         if state.is_discarding {
             return;
         }
-        state.reservations.extend(reservation);
-        state.done.extend(done);
-        let before = state.lines.len();
-        state.lines.extend_from_slice(line);
-        let now = state.lines.len();
+        let waiting = &mut state.waiting;
+        waiting.reservations.extend(reservation);
+        waiting.done.extend(done);
+        let before = waiting.lines.len();
+        waiting.lines.extend_from_slice(line);
+        let now = waiting.lines.len();
         if now >= self.bounds.full {
             self.is_full.store(true, Relaxed);
         }
         let is_due = before < self.bounds.write_at && now >= self.bounds.write_at;
         let wake = std::mem::take(&mut state.is_writer_asleep) || is_due;
+        drop(state);
+        if wake {
+            self.writer_wake.notify_one();
+        }
+    }
+
+    /// Adds a long record, as [`append`](Self::append) does a line.
+    pub(crate) fn append_long(&self, record: LongRecord, done: Option<Done>) {
+        let mut state = self.lock();
+        if state.is_discarding {
+            return;
+        }
+        let waiting = &mut state.waiting;
+        waiting.done.extend(done);
+        waiting.long_bytes += record.len();
+        waiting.long.push((waiting.lines.len(), record));
+        let now = waiting.len();
+        if now >= self.bounds.full {
+            self.is_full.store(true, Relaxed);
+        }
+        let wake = std::mem::take(&mut state.is_writer_asleep) || now >= self.bounds.write_at;
         drop(state);
         if wake {
             self.writer_wake.notify_one();
@@ -114,30 +149,26 @@ impl OutputBuffer {
         sink: &mut impl RecordSink,
         has_room: impl Fn(),
     ) -> io::Result<()> {
-        let mut lines = Vec::new();
-        let mut reservations = Vec::new();
-        let mut done = Vec::new();
+        let mut records = Records::default();
         let result = loop {
-            let more = self.wait_for_lines(&mut lines, &mut reservations, &mut done);
+            let more = self.wait_for_records(&mut records);
             if self.is_full.swap(false, Relaxed) {
                 has_room();
             }
             if !more {
                 break Ok(());
             }
-            if let Err(error) = sink.put(&lines, &mut done) {
+            if let Err(error) = records.write_to(sink, &has_room) {
                 break Err(error);
             }
-            if !reservations.is_empty() {
-                reservations.clear();
+            if !records.reservations.is_empty() {
+                records.reservations.clear();
                 has_room();
             }
         };
         let mut state = self.lock();
         state.is_discarding = true;
-        state.lines = Vec::new();
-        state.reservations = Vec::new();
-        state.done = Vec::new();
+        state.waiting = Records::default();
         drop(state);
         // A full buffer that is discarded has room, too.
         if self.is_full.swap(false, Relaxed) {
@@ -146,32 +177,25 @@ impl OutputBuffer {
         result
     }
 
-    /// Waits for lines, and swaps `lines` for them; false at the end.
-    fn wait_for_lines(
-        &self,
-        lines: &mut Vec<u8>,
-        reservations: &mut Vec<Arc<Reservation>>,
-        done: &mut Vec<Done>,
-    ) -> bool {
-        lines.clear();
-        done.clear();
-        lines.shrink_to(4 * self.bounds.full);
+    /// Waits for records, and swaps `records` for them; false at the end.
+    fn wait_for_records(&self, records: &mut Records) -> bool {
+        records.lines.clear();
+        records.done.clear();
+        records.lines.shrink_to(4 * self.bounds.full);
         let mut state = self.lock();
-        while state.is_empty() && !state.is_closed {
+        while state.waiting.is_empty() && !state.is_closed {
             state.is_writer_asleep = true;
             state = self.writer_wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if !state.is_closed && state.lines.len() < self.bounds.write_at {
-            let is_gathering = |state: &mut OutputState| {
-                !state.is_closed && state.lines.len() < self.bounds.write_at
-            };
+        let is_gathering = |state: &mut OutputState| {
+            !state.is_closed && state.waiting.len() < self.bounds.write_at
+        };
+        if is_gathering(&mut state) {
             let waited = self.writer_wake.wait_timeout_while(state, GATHER_TIME, is_gathering);
             (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        std::mem::swap(&mut state.lines, lines);
-        std::mem::swap(&mut state.reservations, reservations);
-        std::mem::swap(&mut state.done, done);
-        !lines.is_empty() || !done.is_empty()
+        std::mem::swap(&mut state.waiting, records);
+        !records.is_empty()
     }
 
     fn lock(&self) -> MutexGuard<'_, OutputState> {
@@ -179,82 +203,32 @@ impl OutputBuffer {
     }
 }
 
-impl OutputState {
+impl Records {
     fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.done.is_empty()
+        self.lines.is_empty() && self.long.is_empty() && self.done.is_empty()
+    }
+
+    /// How many bytes they have.
+    fn len(&self) -> usize {
+        self.lines.len() + self.long_bytes
+    }
+
+    /// Writes them in their order. The memory of each long one is given back, and `has_room` called, before the next is
+    /// written.
+    fn write_to(&mut self, sink: &mut impl RecordSink, has_room: &impl Fn()) -> io::Result<()> {
+        let mut written = 0;
+        self.long_bytes = 0;
+        for (before, record) in self.long.drain(..) {
+            sink.put(&self.lines[written..before])?;
+            written = before;
+            record.parts().into_iter().try_for_each(|part| sink.put(part))?;
+            drop(record);
+            has_room();
+        }
+        sink.put(&self.lines[written..])?;
+        sink.flush(&mut self.done)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::{BufRead, BufReader, ErrorKind};
-    use std::sync::atomic::AtomicUsize;
-    use std::thread;
-
-    use super::*;
-    use crate::sink::Plain;
-
-    fn pipe() -> (BufReader<io::PipeReader>, io::PipeWriter) {
-        let (reader, writer) = io::pipe().expect("a pipe");
-        (BufReader::new(reader), writer)
-    }
-
-    #[test]
-    fn lines_are_written_in_order_and_soon() {
-        let output = Arc::new(OutputBuffer::default());
-        let (mut reader, sink) = pipe();
-        let writer = thread::spawn({
-            let output = Arc::clone(&output);
-            move || output.write_to(&mut Plain(sink), || ())
-        });
-        for n in 0..3 {
-            output.append(format!("{n}\n").as_bytes(), None, None);
-            let mut line = String::new();
-            reader.read_line(&mut line).expect("readable");
-            assert_eq!(line, format!("{n}\n"), "before there is more");
-        }
-        output.append(b"last\n", None, None);
-        output.close();
-        assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
-        writer.join().expect("no panic").expect("no error");
-    }
-
-    #[test]
-    fn a_slow_reader_fills_the_buffer_and_a_fast_one_empties_it() {
-        let output = Arc::new(OutputBuffer::default());
-        let (reader, sink) = pipe();
-        let rooms = Arc::new(AtomicUsize::new(0));
-        let writer = thread::spawn({
-            let (output, rooms) = (Arc::clone(&output), Arc::clone(&rooms));
-            move || {
-                output.write_to(&mut Plain(sink), || {
-                    rooms.fetch_add(1, Relaxed);
-                })
-            }
-        });
-        let line = [b"x".repeat(1023), b"\n".to_vec()].concat();
-        let mut appended = 0;
-        // The lines that wait, that are being written, and that the pipe holds: then it stays full.
-        while !output.is_full() || appended < 3 * Bounds::LINES.full / line.len() {
-            output.append(&line, None, None);
-            appended += 1;
-        }
-        output.close();
-        assert_eq!(reader.lines().count(), appended);
-        writer.join().expect("no panic").expect("no error");
-        assert!(!output.is_full());
-        assert!(rooms.load(Relaxed) >= 1);
-    }
-
-    #[test]
-    fn a_reader_that_closes_the_output_ends_the_writing() {
-        let output = OutputBuffer::default();
-        let (reader, sink) = pipe();
-        drop(reader);
-        output.append(b"a\n", None, None);
-        let error = output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
-        assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-        output.append(&vec![b'\n'; 2 * Bounds::LINES.full], None, None);
-        assert!(!output.is_full(), "discarded");
-    }
-}
+mod tests;

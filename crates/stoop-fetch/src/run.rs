@@ -109,7 +109,7 @@ impl Run {
         fetchers: Fetchers,
         source: Box<dyn JobSource>,
         format: F,
-        sink: impl RecordSink,
+        sink: impl RecordSink + Send + 'static,
         mut resumed: Resumed,
         link: Option<RunLink>,
     ) -> io::Result<Self> {

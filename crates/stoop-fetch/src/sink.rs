@@ -15,9 +15,13 @@ pub(crate) struct Done {
 }
 
 /// Takes records on the writer's thread.
-pub(crate) trait RecordSink: Send + 'static {
-    /// Writes whole records. `done` are the jobs that are done with them, in the order of the records; it is emptied.
-    fn put(&mut self, records: &[u8], done: &mut Vec<Done>) -> io::Result<()>;
+pub(crate) trait RecordSink {
+    /// Writes records, or a part of one.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// What was written are whole records. `done` are the jobs that are done with them, in the order of the records; it is
+    /// emptied.
+    fn flush(&mut self, done: &mut Vec<Done>) -> io::Result<()>;
 
     /// Writes what stands at the end. All jobs that were asked for are done if `is_complete`.
     fn end(&mut self, end: &[u8], is_complete: bool) -> io::Result<()>;
@@ -27,8 +31,12 @@ pub(crate) trait RecordSink: Send + 'static {
 pub(crate) struct Guarded<S>(pub(crate) S);
 
 impl<S: RecordSink> RecordSink for Guarded<S> {
-    fn put(&mut self, records: &[u8], done: &mut Vec<Done>) -> io::Result<()> {
-        guarded("the writer", || self.0.put(records, done))
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        guarded("the writer", || self.0.put(bytes))
+    }
+
+    fn flush(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
+        guarded("the writer", || self.0.flush(done))
     }
 
     fn end(&mut self, end: &[u8], is_complete: bool) -> io::Result<()> {
@@ -39,9 +47,12 @@ impl<S: RecordSink> RecordSink for Guarded<S> {
 /// The caller's writer as it is.
 pub(crate) struct Plain<W>(pub(crate) W);
 
-impl<W: Write + Send + 'static> RecordSink for Plain<W> {
-    fn put(&mut self, records: &[u8], _: &mut Vec<Done>) -> io::Result<()> {
-        self.0.write_all(records)?;
+impl<W: Write> RecordSink for Plain<W> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn flush(&mut self, _: &mut Vec<Done>) -> io::Result<()> {
         self.0.flush()
     }
 

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::thread;
 
 use serde_json::Value;
@@ -16,8 +17,9 @@ use crate::stoop::{
 
 const MIB: usize = 1 << 20;
 
-/// A server of content in which no two blocks are the same. `/whole/MIB`, `/404/MIB`, and of half of the content that
-/// they announce `/short/MIB`, which closes the connection then, and `/silent/MIB`, which does not.
+/// A server of content in which no two blocks are the same. `/whole/MIB`, `/404/MIB`, `/noise/MIB`, which cannot be compressed
+/// and is 1 MiB over and over, and of half of the content that they announce `/short/MIB`, which closes the connection
+/// then, and `/silent/MIB`, which does not.
 struct LargeServer(SocketAddr);
 
 impl LargeServer {
@@ -48,13 +50,18 @@ fn serve(mut stream: &TcpStream) -> Option<()> {
             reader.read_line(&mut line).ok()?;
         }
         let (kind, length) = path[1..].split_once('/').expect("a kind and a length");
+        let length = length.split('?').next().expect("a number");
         let length = length.parse::<usize>().expect("a number") * MIB;
         let status = if kind == "404" { "404 Gone" } else { "200 OK" };
         write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n").ok()?;
         let is_whole = kind != "short" && kind != "silent";
         let sent = if is_whole { length } else { length / 2 };
         for at in (0..sent).step_by(MIB) {
-            stream.write_all(&content(at..(at + MIB).min(sent))).ok()?;
+            if kind == "noise" {
+                stream.write_all(noise()).ok()?;
+            } else {
+                stream.write_all(&content(at..(at + MIB).min(sent))).ok()?;
+            }
         }
         if kind == "silent" {
             // Until the client is gone.
@@ -73,6 +80,21 @@ fn content(part: std::ops::Range<usize>) -> Vec<u8> {
     }
     content.truncate(part.len());
     content
+}
+
+/// 1 MiB that cannot be compressed.
+fn noise() -> &'static [u8] {
+    static NOISE: OnceLock<Vec<u8>> = OnceLock::new();
+    NOISE.get_or_init(|| {
+        let mut state = 1_u64;
+        let words = (0..MIB / 8).flat_map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
+        });
+        words.collect()
+    })
 }
 
 fn save(folder: &Path, options: &str) -> Command {
@@ -136,6 +158,31 @@ fn digests_alone_take_little_memory() {
     let expected = blake3::hash(&content(0..64 * MIB));
     assert_eq!(records(&ran)[0]["blake3"], expected.to_hex().as_str());
     assert!(peak_kib < 56 << 10, "{peak_kib} KiB");
+}
+
+/// Of 32 MiB for content, archives of content of 4 MiB took up to 180: it was copied to what is written, and there once
+/// more while that was written.
+#[test]
+#[cfg(target_os = "linux")]
+fn archives_of_long_content_take_little_more_memory_than_there_is_for_content() {
+    let server = LargeServer::start();
+    let folder = Folder::new("large-memory");
+    fs::create_dir(&folder.0).expect("writable");
+    // To compress takes a program for debugging long.
+    for (format, count, max_mib) in
+        [("tar", 60, 64), ("warc --compression none", 60, 84), ("warc", 15, 96)]
+    {
+        let urls: Vec<_> = (0..count).map(|n| server.url(&format!("/noise/4?{n}"))).collect();
+        let archive = folder.0.join("archive");
+        let mut command = stoop(&format!("fetch -t 60 --summary none -f {format} -o"));
+        let mut child = command.arg(&archive).spawn().expect("it runs");
+        feed(&mut child, urls.join("\n"));
+        let (ran, peak_kib) = crate::stoop::finish_watching(child, crate::stoop::anonymous_kib);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let length = fs::metadata(&archive).expect("written").len();
+        assert!(length > count * 4 * MIB as u64, "{format}: {length}");
+        assert!(peak_kib > 0 && peak_kib < max_mib << 10, "{format}: {peak_kib} KiB");
+    }
 }
 
 #[test]

@@ -71,6 +71,11 @@ pub(crate) fn finish(child: Child) -> CommandResult {
 
 /// Waits for the command to end. Returns the most memory it used too, in KiB, as far as it was seen.
 pub(crate) fn finish_watched(child: Child) -> (CommandResult, u64) {
+    finish_watching(child, peak_kib)
+}
+
+/// Waits for the command to end. Returns the most that `measure` has said of its process, too, as far as it was seen.
+pub(crate) fn finish_watching(child: Child, measure: fn(u32) -> u64) -> (CommandResult, u64) {
     let id = child.id();
     let done = Arc::new(AtomicBool::new(false));
     let watcher = thread::spawn({
@@ -78,8 +83,8 @@ pub(crate) fn finish_watched(child: Child) -> (CommandResult, u64) {
         move || {
             let mut peak = 0;
             while !done.load(Relaxed) {
-                peak = peak.max(peak_kib(id));
-                thread::sleep(Duration::from_millis(10));
+                peak = peak.max(measure(id));
+                thread::sleep(Duration::from_millis(5));
             }
             peak
         }

@@ -8,6 +8,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// What is counted: pages of this many bytes, so that a budget of any size fits a semaphore.
 const PAGE_BYTES: usize = 4096;
 
+/// What part of the budget copies may take besides.
+const COPIES_PART: usize = 4;
+
 /// The budget of a run. Content is received while there is room in it. If there is none, the responses wait for
 /// each other, all but one: it is received to its end whatever it takes, so that some always come to theirs, and the
 /// memory of a run is at most the budget and one content.
@@ -15,10 +18,15 @@ const PAGE_BYTES: usize = 4096;
 /// So they never wait for each other for ever, though each keeps what it has: the one that may take more waits for its
 /// server alone, which has a deadline, and then for the reader of the output. Once its record is written, all that it
 /// took is free, and so is its place, which the one gets that has waited for it longest.
+///
+/// A format that writes content otherwise than it was received has a copy of it for a while. A quarter of the budget comes
+/// on top for these copies, or one of them.
 #[derive(Debug)]
 pub(crate) struct BodyBudget {
     pages: Arc<Semaphore>,
     pages_max: usize,
+    copies: Arc<Semaphore>,
+    copies_max: usize,
     /// The place of the one that may take more than there is.
     exemption: Arc<Semaphore>,
     is_short: AtomicBool,
@@ -42,9 +50,12 @@ impl BodyBudget {
     /// A budget of `bytes`.
     pub(crate) fn new(bytes: usize) -> Self {
         let pages_max = bytes.div_ceil(PAGE_BYTES).clamp(1, Semaphore::MAX_PERMITS);
+        let copies_max = pages_max.div_ceil(COPIES_PART);
         Self {
             pages: Arc::new(Semaphore::new(pages_max)),
             pages_max,
+            copies: Arc::new(Semaphore::new(copies_max)),
+            copies_max,
             exemption: Arc::new(Semaphore::new(1)),
             is_short: AtomicBool::new(false),
         }
@@ -118,6 +129,13 @@ impl BodyBudget {
         // All of it has room now.
         reservation.exemption = None;
         Ok(())
+    }
+
+    /// Waits for room for a copy of content of `bytes`, which is there once others were made.
+    pub(crate) async fn copy(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let pages = bytes.div_ceil(PAGE_BYTES).min(self.copies_max);
+        let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+        Arc::clone(&self.copies).acquire_many_owned(pages).await.ok()
     }
 
     /// Waits for the room that there was not, however long that takes: a reader of the output may stop for a while.
@@ -222,6 +240,22 @@ mod tests {
         assert_eq!(budget.pages.available_permits(), 6);
         drop((first, second));
         assert_eq!(budget.pages.available_permits(), 8);
+    }
+
+    #[tokio::test]
+    async fn copies_wait_for_each_other_beyond_a_quarter() {
+        let budget = BodyBudget::new(16 * PAGE_BYTES);
+        let first = budget.copy(PAGE_BYTES).await;
+        let second = budget.copy(3 * PAGE_BYTES - 1).await;
+        // Longer than all of the quarter: alone.
+        let mut third = Box::pin(budget.copy(100 * PAGE_BYTES));
+        let soon = Duration::from_millis(20);
+        assert!(tokio::time::timeout(soon, third.as_mut()).await.is_err());
+        drop(first);
+        assert!(tokio::time::timeout(soon, third.as_mut()).await.is_err());
+        drop(second);
+        assert!(third.await.is_some());
+        assert_eq!(budget.copies.available_permits(), 4);
     }
 
     #[tokio::test]

@@ -88,12 +88,17 @@ impl Collector {
         };
         let in_memory_max = if spilling.is_some() { IN_MEMORY_MAX } else { usize::MAX };
         let cut_at = self.cut_at.unwrap_or(u64::MAX);
+        let expected = response.body_mut().len().map(|length| length.min(cut_at));
+        let expected = expected.and_then(|length| usize::try_from(length).ok());
+        // What is longer goes to a file before all of it is there.
+        let expected =
+            expected.map(|length| length.min(keep_max)).filter(|it| *it <= in_memory_max);
         let mut received = 0_u64;
         let mut intake = Intake {
             response,
             capture,
             reservation: Reservation::default(),
-            content: Gathered::default(),
+            content: Gathered::expecting(expected),
             spilling,
             spill: None,
             waited: Duration::ZERO,
@@ -124,6 +129,9 @@ impl Collector {
                     let missing = self.budget.grow(&mut intake.reservation, piece.len()).err();
                     if !piece.is_empty() {
                         intake.content.push(piece);
+                    }
+                    if intake.content.missing().is_some_and(|rest| self.budget.is_ample(rest)) {
+                        intake.content.make_room();
                     }
                     let is_due = missing.is_some()
                         || intake.content.len() > in_memory_max

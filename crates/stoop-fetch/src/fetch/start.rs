@@ -15,8 +15,9 @@ use crate::source::JobSource;
 
 impl Fetch {
     /// Fetches all jobs of `source`, and writes the record of each to `writer` in `format`, in order of
-    /// completion. Returns once the last is written. The writer gets whole records, and is flushed after
-    /// each write, which gathers what completes within 10 ms.
+    /// completion. Returns once the last is written. The writer gets whole records between two flushes; what completes
+    /// within 10 ms comes in one write, but for records of more than 64 KiB, which come in writes of their own, each in up
+    /// to three.
     ///
     /// It blocks its thread, and must not be called inside a runtime of tokio; [`start`](Self::start) does not.
     ///
@@ -98,7 +99,7 @@ impl Fetch {
     }
 
     /// Checks the settings, and starts the threads.
-    fn begin<F: RecordFormat, S: RecordSink>(
+    fn begin<F: RecordFormat, S: RecordSink + Send + 'static>(
         mut self,
         source: Box<dyn JobSource>,
         format: F,

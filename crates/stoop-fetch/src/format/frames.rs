@@ -28,8 +28,8 @@ impl Frame<'_> {
         frame.end(into, length, END);
     }
 
-    /// The first of some, and the others.
-    fn split(frames: &[u8]) -> Option<(Frame<'_>, &[u8])> {
+    /// The first of some, and the others; none if it is not whole.
+    pub(super) fn split(frames: &[u8]) -> Option<(Frame<'_>, &[u8])> {
         let (frame, after) = frames.split_first_chunk::<FRAME_BYTES>()?;
         let (record, entry) = lengths(frame)?;
         let (record, after) = after.split_at_checked(record)?;
@@ -63,6 +63,46 @@ pub(super) fn read_frame(from: &mut impl Read, into: &mut Vec<u8>) -> io::Result
     if read == length { Ok(true) } else { Err(not_whole()) }
 }
 
+/// A frame of which only the beginning has come: how many bytes of it are missing, and its entry as far as it has come.
+#[derive(Debug)]
+pub(super) struct OpenFrame {
+    pub(super) record_bytes: usize,
+    record_left: usize,
+    pub(super) entry: Vec<u8>,
+    entry_left: usize,
+    pub(super) result: u8,
+}
+
+impl OpenFrame {
+    /// The frame at the beginning of `bytes`, which are not all of it, and what follows its head.
+    ///
+    /// # Errors
+    /// They have no head.
+    pub(super) fn begin(bytes: &[u8]) -> io::Result<(Self, &[u8])> {
+        let (frame, after) = bytes.split_first_chunk::<FRAME_BYTES>().ok_or_else(not_whole)?;
+        let (record_bytes, entry_left) = lengths(frame).ok_or_else(not_whole)?;
+        let (result, entry) = (frame[0], Vec::new());
+        Ok((Self { record_bytes, record_left: record_bytes, entry, entry_left, result }, after))
+    }
+
+    /// Takes what belongs to the frame from the front of `bytes`, and returns what of it belongs to the record.
+    pub(super) fn take<'a>(&mut self, bytes: &mut &'a [u8]) -> &'a [u8] {
+        let (record, rest) = bytes.split_at(bytes.len().min(self.record_left));
+        self.record_left -= record.len();
+        let of_entry = if self.record_left == 0 { rest.len().min(self.entry_left) } else { 0 };
+        let (entry, rest) = rest.split_at(of_entry);
+        self.entry.extend_from_slice(entry);
+        self.entry_left -= of_entry;
+        *bytes = rest;
+        record
+    }
+
+    /// Whether all of it has come.
+    pub(super) fn is_whole(&self) -> bool {
+        self.record_left == 0 && self.entry_left == 0
+    }
+}
+
 /// A frame whose record is being appended, where it stays: content is copied often enough.
 pub(super) struct FrameWriter {
     start: usize,
@@ -78,7 +118,12 @@ impl FrameWriter {
 
     /// Ends the frame, whose record ends at `record_end`.
     pub(super) fn end(self, into: &mut [u8], record_end: usize, result: u8) {
-        let record = (record_end - self.start - FRAME_BYTES) as u64;
+        self.end_split(into, record_end, 0, result);
+    }
+
+    /// The same, where `left_out` bytes of the record are not in it.
+    pub(super) fn end_split(self, into: &mut [u8], record_end: usize, left_out: usize, result: u8) {
+        let record = (record_end - self.start - FRAME_BYTES + left_out) as u64;
         let entry = u32::try_from(into.len() - record_end).unwrap_or(0);
         let frame = &mut into[self.start..self.start + FRAME_BYTES];
         frame[0] = result;
@@ -104,7 +149,7 @@ impl<'a> Iterator for Frames<'a> {
     }
 }
 
-fn not_whole() -> io::Error {
+pub(super) fn not_whole() -> io::Error {
     io::Error::new(
         ErrorKind::InvalidData,
         "these are not whole records of the format of this writer",

@@ -40,6 +40,21 @@ pub trait RecordFormat: Clone + Send + 'static {
     /// Appends the bytes of `record`, with their end, to `into`.
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>);
 
+    /// Appends the bytes of `record` as [`format`](Self::format) does, but for the content of the response where they have
+    /// all of it as it is, and returns at which offset of `into` it belongs. That is written from where it was received, so
+    /// that it is not in memory twice. None if nothing was left out. It is asked for only of a format that
+    /// [`splits_content`](Self::splits_content), and of long content.
+    fn format_split(&mut self, record: &Record<'_>, into: &mut Vec<u8>) -> Option<usize> {
+        self.format(record, into);
+        None
+    }
+
+    /// Whether the format leaves content out as [`format_split`](Self::format_split) says. By default it does not. One whose
+    /// records are written otherwise than they were formatted ([`ShardFormat::encode`]) must not.
+    fn splits_content(&self) -> bool {
+        false
+    }
+
     /// Appends what stands before the first record, such as a header. By default nothing. It is called once for all
     /// threads.
     fn begin(&mut self, into: &mut Vec<u8>) {

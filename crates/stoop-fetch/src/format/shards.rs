@@ -1,9 +1,13 @@
 //! Records in files of a length, each there whole or not at all, with an index and a manifest.
 
 mod parts;
+mod records;
 mod resume;
 #[cfg(test)]
 mod resume_tests;
+mod shard_format;
+#[cfg(all(test, feature = "tar", feature = "warc"))]
+mod split_tests;
 mod spool;
 
 use std::fs::{self, File, OpenOptions};
@@ -11,74 +15,11 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
 use self::parts::{Counts, ManifestLine, Resumable, Shard, buffered, with_path};
+pub use self::records::ShardRecords;
+pub use self::shard_format::ShardFormat;
 use self::spool::Spool;
-use super::RecordFormat;
-use super::frames::{Frame, FrameWriter, Frames};
+use super::frames::{Frame, OpenFrame, not_whole};
 use super::pieces;
-use crate::record::Record;
-use crate::summary::ResultCode;
-
-/// What a format is asked for besides, where its records are written to [`Shards`].
-pub trait ShardFormat: RecordFormat {
-    /// The extension of a file, such as `warc.gz`.
-    fn extension(&self) -> &'static str;
-
-    /// The extension of the index of a file. By default there is none.
-    fn index_extension(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Appends what stands at the beginning of a file of that name. By default what
-    /// [`begin`](RecordFormat::begin) does.
-    fn begin_shard(&mut self, name: &str, into: &mut Vec<u8>) {
-        let _ = name;
-        self.begin(into);
-    }
-
-    /// Writes to the file what it gets for a record, as it was formatted, now, and returns how many bytes that is: by
-    /// default the record itself. A format that writes records otherwise than one after the other keeps it, and may write
-    /// what it has for the file.
-    ///
-    /// # Errors
-    /// Those of the file; and the format has no place for the record.
-    fn encode(&mut self, record: &[u8], file: &mut dyn Write) -> io::Result<u64> {
-        pieces::write_all(file, record)
-    }
-
-    /// How many bytes the file will have for the records that were kept so, nearly. By default 0.
-    fn held_bytes(&self) -> u64 {
-        0
-    }
-
-    /// Writes what stands at the end of a file, and returns how many bytes that is. By default what
-    /// [`end`](RecordFormat::end) appends.
-    ///
-    /// # Errors
-    /// Those of the file.
-    fn end_shard(&mut self, file: &mut dyn Write) -> io::Result<u64> {
-        let mut end = Vec::new();
-        self.end(&mut end);
-        pieces::write_all(file, &end)
-    }
-
-    /// Whether a file can be cut behind any of its records, and go on there, as a run with a
-    /// [`RunFolder`](crate::RunFolder) does that was killed. By default it can. A file of another format is written anew
-    /// then, of its records, which such a run keeps in a second file until the first is complete.
-    fn can_be_cut(&self) -> bool {
-        true
-    }
-
-    /// Appends what the index has to know of the record that was just formatted, in a form of the format's own.
-    fn take_entry(&mut self, into: &mut Vec<u8>) {
-        let _ = into;
-    }
-
-    /// The lines of the index for a record that begins at `start` of the file `name`. The index of a file is sorted.
-    fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {
-        let _ = (entry, start, name);
-        Vec::new()
-    }
-}
 
 /// A folder of files, each with the records of a format up to a length: `PREFIX-00000.EXTENSION` and so on, after those
 /// that are there. No file is overwritten.
@@ -148,8 +89,8 @@ impl Shards {
         fs::create_dir_all(&self.folder).map_err(of)?;
         let next = self.next_number().map_err(of)?;
         let records = ShardRecords::new(format.clone());
-        let (current, resumable) = (None, None);
-        Ok((records, ShardWriter { shards: self, format, next, current, resumable }))
+        let (current, split, resumable) = (None, None, None);
+        Ok((records, ShardWriter { shards: self, format, next, current, split, resumable }))
     }
 
     /// The first number that no file has.
@@ -169,50 +110,15 @@ impl Shards {
     }
 }
 
-/// The records of a format, as the [`ShardWriter`] that was made with it takes them.
-#[derive(Clone, Debug)]
-pub struct ShardRecords<F> {
-    format: F,
-}
-
 /// The index of a file is sorted in memory. Before it takes more than this, the next file begins.
 const INDEX_BYTES_MAX: usize = 16 << 20;
 
-impl<F> ShardRecords<F> {
-    pub(super) fn new(format: F) -> Self {
-        Self { format }
-    }
-}
-
-impl<F: ShardFormat> RecordFormat for ShardRecords<F> {
-    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
-        let result = match record.outcome.code {
-            ResultCode::Status(200..=299) => 0,
-            ResultCode::Status(_) => 1,
-            ResultCode::Error(_) => 2,
-        };
-        let frame = FrameWriter::begin(into);
-        self.format.format(record, into);
-        let record_end = into.len();
-        self.format.take_entry(into);
-        frame.end(into, record_end, result);
-    }
-
-    fn end(&mut self, into: &mut Vec<u8>) {
-        Frame::push_end(into);
-    }
-
-    fn needs_details(&self) -> bool {
-        self.format.needs_details()
-    }
-
-    fn needs_content(&self) -> bool {
-        self.format.needs_content()
-    }
-
-    fn needs_exchanges(&self) -> bool {
-        self.format.needs_exchanges()
-    }
+/// A record of which a part is in the file.
+#[derive(Debug)]
+struct SplitRecord {
+    frame: OpenFrame,
+    /// Where it begins in the file.
+    start: u64,
 }
 
 /// Writes the records of a run to [`Shards`]. It takes what a run writes in the format that it was made with, and
@@ -223,23 +129,31 @@ pub struct ShardWriter<F> {
     format: F,
     next: u64,
     current: Option<Shard>,
+    /// The record that is being written in parts.
+    split: Option<SplitRecord>,
     /// What is kept where the run can be resumed.
     resumable: Option<Resumable>,
 }
 
 impl<F: ShardFormat> Write for ShardWriter<F> {
-    /// Writes whole records, as a run does.
+    /// Writes records, as a run does: whole ones, and those whose content was left out in parts.
     fn write(&mut self, frames: &[u8]) -> io::Result<usize> {
-        for frame in Frames(frames) {
-            match frame? {
-                frame if frame.is_end() => self.close()?,
-                frame => self.push(&frame)?,
+        let mut rest = frames;
+        while !rest.is_empty() {
+            let whole = if self.split.is_none() { Frame::split(rest) } else { None };
+            match whole {
+                Some((frame, after)) => {
+                    rest = after;
+                    if frame.is_end() { self.close()? } else { self.push(&frame)? }
+                }
+                None => self.push_part(&mut rest)?,
             }
         }
         Ok(frames.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.check_whole()?;
         match &mut self.current {
             Some(shard) => shard.file.flush(),
             None => Ok(()),
@@ -248,11 +162,12 @@ impl<F: ShardFormat> Write for ShardWriter<F> {
 }
 
 impl<F: ShardFormat> ShardWriter<F> {
-    fn push(&mut self, frame: &Frame<'_>) -> io::Result<()> {
+    /// Begins the next file if there is none, or if it has no room for a record of that length.
+    fn make_room(&mut self, record_bytes: usize) -> io::Result<()> {
         let held = self.format.held_bytes();
         let is_full = self.current.as_ref().is_some_and(|shard| {
             shard.counts.records > 0
-                && (shard.bytes + held + frame.record.len() as u64 > self.shards.bytes_max
+                && (shard.bytes + held + record_bytes as u64 > self.shards.bytes_max
                     || shard.index_bytes > INDEX_BYTES_MAX)
         });
         if is_full {
@@ -261,12 +176,44 @@ impl<F: ShardFormat> ShardWriter<F> {
         if self.current.is_none() {
             self.current = Some(self.begin()?);
         }
+        Ok(())
+    }
+
+    fn push(&mut self, frame: &Frame<'_>) -> io::Result<()> {
+        self.make_room(frame.record.len())?;
         let shard = self.current.as_mut().expect("begun");
         add(&mut self.format, shard, frame)?;
         match &mut shard.spool {
             Some(spool) => spool.push(frame),
             None => Ok(()),
         }
+    }
+
+    /// Writes what the next record has in `bytes`, and leaves there what follows it.
+    fn push_part(&mut self, bytes: &mut &[u8]) -> io::Result<()> {
+        let SplitRecord { mut frame, start } = match self.split.take() {
+            Some(split) => split,
+            None => {
+                let (frame, after) = OpenFrame::begin(bytes)?;
+                *bytes = after;
+                self.make_room(frame.record_bytes)?;
+                let start = self.current.as_ref().map_or(0, |shard| shard.bytes);
+                SplitRecord { frame, start }
+            }
+        };
+        let shard = self.current.as_mut().expect("begun");
+        shard.bytes += pieces::write_all(&mut shard.file, frame.take(bytes))?;
+        if frame.is_whole() {
+            return count(&self.format, shard, &frame.entry, start, frame.result);
+        }
+        self.split = Some(SplitRecord { frame, start });
+        Ok(())
+    }
+
+    /// # Errors
+    /// The last record is not whole.
+    fn check_whole(&self) -> io::Result<()> {
+        if self.split.is_some() { Err(not_whole()) } else { Ok(()) }
     }
 
     /// Begins the next file, whose number no other run has in this folder.
@@ -368,29 +315,28 @@ impl<F: ShardFormat> ShardWriter<F> {
 
 /// Adds a record to a file, its index and its counts.
 fn add<F: ShardFormat>(format: &mut F, shard: &mut Shard, frame: &Frame<'_>) -> io::Result<()> {
-    for line in format.index_lines(frame.entry, shard.bytes, &shard.name) {
+    count(format, shard, frame.entry, shard.bytes, frame.result)?;
+    shard.bytes += format.encode(frame.record, &mut shard.file)?;
+    Ok(())
+}
+
+/// Adds a record that begins at `start` of a file to the index and the counts of that.
+fn count<F: ShardFormat>(
+    format: &F,
+    shard: &mut Shard,
+    entry: &[u8],
+    start: u64,
+    result: u8,
+) -> io::Result<()> {
+    for line in format.index_lines(entry, start, &shard.name) {
         shard.index_bytes += line.len();
         match &mut shard.index_file {
             Some(file) => file.write_all(&line)?,
             None => shard.index.push(line),
         }
     }
-    shard.bytes += format.encode(frame.record, &mut shard.file)?;
     shard.counts.records += 1;
-    shard.counts.ok += u64::from(frame.result == 0);
-    shard.counts.errors += u64::from(frame.result == 2);
+    shard.counts.ok += u64::from(result == 0);
+    shard.counts.errors += u64::from(result == 2);
     Ok(())
-}
-
-impl ShardFormat for super::JsonLines {
-    fn extension(&self) -> &'static str {
-        "jsonl"
-    }
-}
-
-#[cfg(feature = "csv")]
-impl ShardFormat for super::Csv {
-    fn extension(&self) -> &'static str {
-        "csv"
-    }
 }

@@ -40,24 +40,49 @@ impl Tar {
     }
 }
 
-impl RecordFormat for Tar {
-    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
+impl Tar {
+    /// Appends the files of a record, the first without its content if that `is_split`; returns where that belongs.
+    fn push(&mut self, record: &Record<'_>, is_split: bool, into: &mut Vec<u8>) -> Option<usize> {
         let key = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
         let key = match record.round {
             0 => format!("{key:09}"),
             round => format!("{key:09}-{round}"),
         };
         let seconds = u64::try_from(record.start_ms / 1000).unwrap_or_default();
+        let mut place = None;
         if let Some(capture) = &record.outcome.capture
             && !capture.content.is_empty()
         {
             let media_type = capture.fields.first("content-type").unwrap_or_default();
             let name = format!("{key}.{}", extension(media_type));
-            push_file(&name, seconds, &capture.content, into);
+            let length = capture.content.len();
+            push_head(&name, seconds, length, into);
+            match is_split {
+                true => place = Some(into.len()),
+                false => into.extend_from_slice(&capture.content),
+            }
+            push_padding(length, into);
         }
         self.line.clear();
         self.lines.format(record, &mut self.line);
-        push_file(&format!("{key}.json"), seconds, &self.line, into);
+        push_head(&format!("{key}.json"), seconds, self.line.len(), into);
+        into.extend_from_slice(&self.line);
+        push_padding(self.line.len(), into);
+        place
+    }
+}
+
+impl RecordFormat for Tar {
+    fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
+        self.push(record, false, into);
+    }
+
+    fn format_split(&mut self, record: &Record<'_>, into: &mut Vec<u8>) -> Option<usize> {
+        self.push(record, true, into)
+    }
+
+    fn splits_content(&self) -> bool {
+        true
     }
 
     fn end(&mut self, into: &mut Vec<u8>) {
@@ -75,17 +100,21 @@ impl ShardFormat for Tar {
     }
 }
 
-fn push_file(name: &str, seconds: u64, content: &[u8], into: &mut Vec<u8>) {
+/// Appends the head of a file with `length` bytes of content, which follows it.
+fn push_head(name: &str, seconds: u64, length: usize, into: &mut Vec<u8>) {
     let mut header = Header::new_ustar();
     header.set_path(name).expect("a short name");
     header.set_entry_type(EntryType::Regular);
     header.set_mode(0o644);
     header.set_mtime(seconds);
-    header.set_size(content.len() as u64);
+    header.set_size(length as u64);
     header.set_cksum();
     into.extend_from_slice(header.as_bytes());
-    into.extend_from_slice(content);
-    let padding = content.len().next_multiple_of(BLOCK_BYTES) - content.len();
+}
+
+/// Appends what follows `length` bytes of content.
+fn push_padding(length: usize, into: &mut Vec<u8>) {
+    let padding = length.next_multiple_of(BLOCK_BYTES) - length;
     into.extend_from_slice(&[0; BLOCK_BYTES][..padding]);
 }
 
@@ -158,5 +187,24 @@ mod tests {
         assert_eq!(names, [("000000000.png", 5), ("000000000.json", 5), ("000000001.json", 6)]);
         assert_eq!(files[0].2, content);
         assert!(files[2].2.starts_with(b"{\"v\":1,\"url\":\"http://b/\""));
+    }
+
+    #[test]
+    fn content_that_is_left_out_belongs_where_it_would_be() {
+        for length in [1, BLOCK_BYTES, 1000] {
+            let content = vec![7; length];
+            let mut outcome = Outcome::new(ResultCode::Status(200));
+            outcome.capture =
+                Some(Box::new(Capture::new("http://a/", 200, Fields::new(), content.clone())));
+            let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &outcome);
+            let (mut whole, mut split) = (b"before".to_vec(), b"before".to_vec());
+            Tar::new().format(&record, &mut whole);
+            let place = Tar::new().format_split(&record, &mut split).expect("left out");
+            split.splice(place..place, content);
+            assert!(split == whole, "{length}");
+        }
+        let failed = Outcome::new(ResultCode::Error("dns_nxdomain"));
+        let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &failed);
+        assert_eq!(Tar::new().format_split(&record, &mut Vec::new()), None);
     }
 }

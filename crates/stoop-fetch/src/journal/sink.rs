@@ -57,12 +57,13 @@ impl<W: ResumableWriter> Journalled<W> {
     }
 }
 
-impl<W: ResumableWriter + Send + 'static> RecordSink for Journalled<W> {
-    fn put(&mut self, records: &[u8], done: &mut Vec<Done>) -> io::Result<()> {
-        if !records.is_empty() {
-            self.writer.write_all(records)?;
-            self.writer.flush()?;
-        }
+impl<W: ResumableWriter> RecordSink for Journalled<W> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.writer.write_all(bytes)
+    }
+
+    fn flush(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
+        self.writer.flush()?;
         self.pending.extend(done.drain(..));
         self.commit(false)
     }
@@ -131,10 +132,11 @@ mod tests {
         };
         // The first was kept back by a filter, and is done without a record.
         let mut jobs = vec![job(5, false), job(4, true), job(0, true), job(1, true)];
-        sink.put(b"records", &mut jobs).expect("writable");
+        sink.put(b"records").expect("writable");
+        sink.flush(&mut jobs).expect("writable");
         assert_eq!(done(), [(5, 6)]);
         sink.writer.0 = 2;
-        sink.put(b"", &mut jobs).expect("writable");
+        sink.flush(&mut jobs).expect("writable");
         assert_eq!(done(), [(0, 1), (4, 6)]);
         sink.writer.0 = 3;
         sink.end(b"", true).expect("writable");
@@ -152,7 +154,8 @@ mod tests {
         let mut sink = Journalled::new(Slow(1), Some(fails), log);
         let mut jobs = vec![Done { number: 0, code: ResultCode::Status(200), has_record: true }];
         // It is not time for that yet, and the end of the process alone loses nothing.
-        sink.put(b"record", &mut jobs).expect("writable");
+        sink.put(b"record").expect("writable");
+        sink.flush(&mut jobs).expect("writable");
         let before = std::fs::metadata(&path).expect("there").len();
         assert!(before > 0);
         let error = sink.end(b"", true).expect_err("not synced");

@@ -1,5 +1,6 @@
 //! The answers of a worker: the record of each line, once, however the line ends.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -7,8 +8,10 @@ use stoop::Phase;
 use tokio::time::sleep;
 
 use super::Worker;
+use crate::capture::Reservation;
 use crate::format::RecordFormat;
 use crate::lane::Refill;
+use crate::output::LongRecord;
 use crate::record::{Outcome, unix_ms};
 use crate::schedule::{Feedback, Started};
 use crate::sink::Done;
@@ -57,18 +60,49 @@ impl<F: RecordFormat> Worker<F> {
 
     /// Writes a record that has its format, and counts it. What ended with the run has none where that can be resumed.
     pub(super) fn append(&self, bytes: &[u8], answered: &Answered, outcome: &Outcome) {
+        let Some(done) = self.done(answered, outcome, !bytes.is_empty()) else { return };
+        if !bytes.is_empty() || done.is_some() {
+            self.run.output.append(bytes, self.reservation(outcome), done);
+        }
+        self.count(answered, outcome);
+    }
+
+    /// The same for a long record.
+    pub(super) fn append_long(
+        &self,
+        mut record: LongRecord,
+        answered: &Answered,
+        outcome: &Outcome,
+    ) {
+        let Some(done) = self.done(answered, outcome, true) else { return };
+        record.reservation = self.reservation(outcome);
+        self.run.output.append_long(record, done);
+        self.count(answered, outcome);
+    }
+
+    /// What the journal gets of a job, if one is kept; none if the job is not done.
+    fn done(
+        &self,
+        answered: &Answered,
+        outcome: &Outcome,
+        has_record: bool,
+    ) -> Option<Option<Done>> {
         let is_resumable = self.run.settings.round.is_some();
         if is_resumable && is_unfinished(outcome.code) {
-            return;
+            return None;
         }
+        let (number, code) = (answered.job.number, outcome.code);
+        Some(is_resumable.then_some(Done { number, code, has_record }))
+    }
+
+    /// The memory that a record takes until it is written.
+    fn reservation(&self, outcome: &Outcome) -> Option<Arc<Reservation>> {
         let capture = outcome.capture.as_ref().filter(|_| self.keeps_until_written);
-        let reservation = capture.and_then(|capture| capture.reservation.clone());
+        capture.and_then(|capture| capture.reservation.clone())
+    }
+
+    fn count(&self, answered: &Answered, outcome: &Outcome) {
         let Outcome { code, body_bytes, http2, .. } = *outcome;
-        let (number, has_record) = (answered.job.number, !bytes.is_empty());
-        let done = is_resumable.then_some(Done { number, code, has_record });
-        if has_record || done.is_some() {
-            self.run.output.append(bytes, reservation, done);
-        }
         let mut summary = self.summary.borrow_mut();
         summary.add(code, answered.start_ms, answered.duration_ms(), body_bytes);
         summary.add_http2(http2);

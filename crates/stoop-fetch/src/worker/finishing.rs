@@ -4,11 +4,13 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use stoop::Phase;
 use tokio::task::spawn_blocking;
 
 use super::Worker;
 use crate::format::RecordFormat;
+use crate::output::LongRecord;
 use crate::processing::not_saved;
 use crate::record::Outcome;
 use crate::run_state::RunState;
@@ -16,6 +18,9 @@ use crate::slots::Answered;
 
 /// Content up to this length is worked on where it was received: that takes some 100 µs, and another thread as much.
 const INLINE_BYTES_MAX: usize = 64 << 10;
+
+/// What a record mostly has besides its content, or less. What cannot be compressed becomes longer by a 512th, or less.
+const HEADS_BYTES: usize = 16 << 10;
 
 impl<F: RecordFormat> Worker<F> {
     /// Writes the record of slot `index`, after its content was saved and looked at, if it has any.
@@ -49,20 +54,42 @@ impl<F: RecordFormat> Worker<F> {
         let place = self.finishing_places.acquire().await;
         let run = Arc::clone(&self.run);
         let mut format = self.format.borrow().format.clone();
+        let is_split = self.keeps_until_written && format.splits_content();
+        let is_copied = self.keeps_until_written && !is_split;
+        let length = outcome.capture.as_ref().map_or(0, |capture| capture.content.len());
+        let (copy, mut bytes) = match is_copied {
+            // Taken here, where all content is, so that one may have the memory of another that was given back.
+            true => (
+                Some(run.content_budget.copy(length).await),
+                Vec::with_capacity(length + length / 512 + HEADS_BYTES),
+            ),
+            false => (None, Vec::new()),
+        };
         let work = move || {
-            let mut bytes = Vec::new();
+            let mut content = None;
             if process(&run, &answered, &mut outcome) {
-                format.format(&answered.record(&run.settings, &outcome), &mut bytes);
+                let record = answered.record(&run.settings, &outcome);
+                match is_split {
+                    true => content = format.format_split(&record, &mut bytes),
+                    false => format.format(&record, &mut bytes),
+                }
             }
+            let mut left_out = Bytes::new();
             // Its memory counts until the record is written, which has what is needed of it.
             if let Some(capture) = &mut outcome.capture {
+                left_out = std::mem::take(&mut capture.content);
                 capture.forget_content();
             }
-            (bytes, answered, outcome)
+            let content = content.map(|at| (at, left_out));
+            drop(copy);
+            (LongRecord::new(bytes, content), answered, outcome)
         };
-        if let Ok((bytes, answered, outcome)) = spawn_blocking(work).await {
+        if let Ok((record, answered, outcome)) = spawn_blocking(work).await {
             drop(place);
-            self.append(&bytes, &answered, &outcome);
+            match record.as_whole().filter(|bytes| bytes.len() <= INLINE_BYTES_MAX) {
+                Some(bytes) => self.append(bytes, &answered, &outcome),
+                None => self.append_long(record, &answered, &outcome),
+            }
             drop(outcome);
             self.run.relieve();
         }

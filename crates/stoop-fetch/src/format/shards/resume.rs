@@ -57,6 +57,7 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
     }
 
     fn checkpoint(&mut self) -> io::Result<Checkpoint> {
+        self.check_whole()?;
         let mut open = None;
         if let Some(shard) = &mut self.current {
             let Shard { name, bytes, counts, index_bytes, .. } = shard;

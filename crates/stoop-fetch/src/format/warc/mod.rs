@@ -56,6 +56,14 @@ pub struct Warc {
     revisits: Option<Revisits>,
     entries: Vec<IndexEntry>,
     memory: Memory,
+    split: Split,
+}
+
+/// Whether content is left out of the record that is formatted, and where it belongs then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Split {
+    is_asked_for: bool,
+    place: Option<usize>,
 }
 
 impl Default for Warc {
@@ -76,6 +84,7 @@ impl Warc {
             revisits: None,
             entries: Vec::new(),
             memory: Memory::default(),
+            split: Split::default(),
         }
     }
 
@@ -181,7 +190,18 @@ impl Warc {
         head = fields_until_digest
             .maybe("WARC-Payload-Digest", labelled.as_deref())
             .block("application/http;msgtype=response", block.len() + bytes.len());
-        self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
+        let left_out = match self.split.is_asked_for && !bytes.is_empty() {
+            true => {
+                self.members.push(&[head.as_bytes(), &block], into);
+                self.split.place = Some(into.len());
+                self.members.push(&[RECORD_END], into);
+                bytes.len()
+            }
+            false => {
+                self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
+                0
+            }
+        };
         self.entries.push(IndexEntry {
             url: uri,
             timestamp: digits(date),
@@ -192,7 +212,7 @@ impl Warc {
             status: response.status,
             digest: digest.unwrap_or_else(|| "-".to_owned()),
             offset: begin - start,
-            length: into.len() - begin,
+            length: into.len() - begin + left_out,
         });
         (memory.head, memory.block) = (head, block);
     }
@@ -281,6 +301,17 @@ impl RecordFormat for Warc {
         }
         self.push_metadata(&mut memory, record, &date, into);
         self.memory = memory;
+    }
+
+    fn format_split(&mut self, record: &Record<'_>, into: &mut Vec<u8>) -> Option<usize> {
+        self.split = Split { is_asked_for: self.splits_content(), place: None };
+        self.format(record, into);
+        mem::take(&mut self.split).place
+    }
+
+    /// What is compressed is written otherwise.
+    fn splits_content(&self) -> bool {
+        !self.members.is_compressed()
     }
 
     fn begin(&mut self, into: &mut Vec<u8>) {

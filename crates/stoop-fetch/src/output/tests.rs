@@ -1,0 +1,148 @@
+//! Tests of the order of records, of the memory that they take, and of readers that are slow or gone.
+
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::sync::atomic::AtomicUsize;
+use std::thread;
+
+use bytes::Bytes;
+
+use super::*;
+use crate::sink::Plain;
+
+fn pipe() -> (BufReader<io::PipeReader>, io::PipeWriter) {
+    let (reader, writer) = io::pipe().expect("a pipe");
+    (BufReader::new(reader), writer)
+}
+
+#[test]
+fn lines_are_written_in_order_and_soon() {
+    let output = Arc::new(OutputBuffer::default());
+    let (mut reader, sink) = pipe();
+    let writer = thread::spawn({
+        let output = Arc::clone(&output);
+        move || output.write_to(&mut Plain(sink), || ())
+    });
+    for n in 0..3 {
+        output.append(format!("{n}\n").as_bytes(), None, None);
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("readable");
+        assert_eq!(line, format!("{n}\n"), "before there is more");
+    }
+    output.append(b"last\n", None, None);
+    output.close();
+    assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
+    writer.join().expect("no panic").expect("no error");
+}
+
+#[test]
+fn a_slow_reader_fills_the_buffer_and_a_fast_one_empties_it() {
+    let output = Arc::new(OutputBuffer::default());
+    let (reader, sink) = pipe();
+    let rooms = Arc::new(AtomicUsize::new(0));
+    let writer = thread::spawn({
+        let (output, rooms) = (Arc::clone(&output), Arc::clone(&rooms));
+        move || {
+            output.write_to(&mut Plain(sink), || {
+                rooms.fetch_add(1, Relaxed);
+            })
+        }
+    });
+    let line = [b"x".repeat(1023), b"\n".to_vec()].concat();
+    let mut appended = 0;
+    // The lines that wait, that are being written, and that the pipe holds: then it stays full.
+    while !output.is_full() || appended < 3 * Bounds::LINES.full / line.len() {
+        output.append(&line, None, None);
+        appended += 1;
+    }
+    output.close();
+    assert_eq!(reader.lines().count(), appended);
+    writer.join().expect("no panic").expect("no error");
+    assert!(!output.is_full());
+    assert!(rooms.load(Relaxed) >= 1);
+}
+
+/// What is written, as it comes, and how much memory was reserved then.
+struct Watched<'a> {
+    parts: Vec<(Vec<u8>, usize)>,
+    reserved: &'a dyn Fn() -> usize,
+    flushes: usize,
+}
+
+impl RecordSink for Watched<'_> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !bytes.is_empty() {
+            self.parts.push((bytes.to_vec(), (self.reserved)()));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
+        self.flushes += 1;
+        done.clear();
+        Ok(())
+    }
+
+    fn end(&mut self, _: &[u8], _: bool) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn long_records_are_written_in_their_order_and_give_back_their_memory_one_by_one() {
+    let output = OutputBuffer::new(true);
+    let reservations: Vec<_> = (0..3).map(|_| Arc::new(Reservation::default())).collect();
+    let reserved = || reservations.iter().filter(|it| Arc::strong_count(it) > 1).count();
+    let of = |n: usize| Some(Arc::clone(&reservations[n]));
+    output.append(b"first ", None, None);
+    let content = Bytes::from_static(b"content");
+    let mut long = LongRecord::new(b"<>".to_vec(), Some((1, content.clone())));
+    assert_eq!((long.len(), long.as_whole()), (9, None));
+    long.reservation = of(0);
+    output.append_long(long, None);
+    output.append(b" short ", of(1), None);
+    let mut whole = LongRecord::new(b"whole".to_vec(), None);
+    assert_eq!((whole.len(), whole.as_whole()), (5, Some(&b"whole"[..])));
+    whole.reservation = of(2);
+    output.append_long(whole, None);
+    output.close();
+    let mut sink = Watched { parts: Vec::new(), reserved: &reserved, flushes: 0 };
+    let rooms = AtomicUsize::new(0);
+    output.write_to(&mut sink, || _ = rooms.fetch_add(1, Relaxed)).expect("no error");
+    let parts: Vec<_> = sink
+        .parts
+        .iter()
+        .map(|(part, reserved)| (std::str::from_utf8(part).expect("text"), *reserved))
+        .collect();
+    let expected =
+        [("first ", 3), ("<", 3), ("content", 3), (">", 3), (" short ", 2), ("whole", 2)];
+    assert_eq!(parts, expected);
+    assert_eq!((sink.flushes, reserved(), rooms.load(Relaxed)), (1, 0, 3));
+}
+
+#[test]
+fn long_records_fill_the_buffer() {
+    let output = OutputBuffer::new(true);
+    let record = || LongRecord::new(vec![b'x'; Bounds::CONTENT.full - 1], None);
+    output.append_long(record(), None);
+    assert!(!output.is_full());
+    output.append_long(record(), None);
+    assert!(output.is_full());
+    let (reader, sink) = pipe();
+    drop(reader);
+    output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
+    output.append_long(record(), None);
+    output.append_long(record(), None);
+    assert!(!output.is_full(), "discarded");
+}
+
+#[test]
+fn a_reader_that_closes_the_output_ends_the_writing() {
+    let output = OutputBuffer::default();
+    let (reader, sink) = pipe();
+    drop(reader);
+    output.append(b"a\n", None, None);
+    let error = output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
+    assert_eq!(error.kind(), ErrorKind::BrokenPipe);
+    output.append(&vec![b'\n'; 2 * Bounds::LINES.full], None, None);
+    assert!(!output.is_full(), "discarded");
+}
