@@ -36,8 +36,10 @@ pub enum Bottleneck {
     Source,
     /// The jobs that are left have to wait for their hosts.
     Hosts,
-    /// The writer is behind, or the memory for content is used up.
+    /// The writer is behind.
     Output,
+    /// More than half of the [memory for content](crate::Fetch::content_memory) is taken.
+    ContentMemory,
     /// The concurrency is what was asked for, or may be no higher.
     Concurrency,
     /// The concurrency that is found may be no higher: each job in flight takes a descriptor.

@@ -89,8 +89,11 @@ pub(crate) fn tune(run: &RunState) {
 /// What keeps more jobs of `run` from being in flight.
 pub(crate) fn bottleneck(run: &RunState) -> Option<Bottleneck> {
     let waits_for = |demand| run.gauges.iter().any(|gauge| gauge.tuning.waits_for(demand));
-    if run.is_full() {
+    if run.output.is_full() {
         return Some(Bottleneck::Output);
+    }
+    if run.content_budget.is_short() {
+        return Some(Bottleneck::ContentMemory);
     }
     if !run.permits.is_short() {
         let waits_for_hosts = waits_for(Demand::Hosts);

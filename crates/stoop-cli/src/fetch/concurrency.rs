@@ -58,6 +58,7 @@ pub(super) fn word(bottleneck: Bottleneck, ceiling: Ceiling) -> &'static str {
         (Bottleneck::Source, _) => "source",
         (Bottleneck::Hosts, _) => "hosts",
         (Bottleneck::Output, _) => "output",
+        (Bottleneck::ContentMemory, _) => "content memory",
         (Bottleneck::Cores, _) => "cores",
         (Bottleneck::Network, _) => "network",
         (Bottleneck::OpenFiles, _) | (Bottleneck::Concurrency, Ceiling::OpenFiles) => "open files",

@@ -9,6 +9,7 @@ use stoop_fetch::{Fetch, FileNames, SaveFolder};
 use super::extract_args::ExtractArgs;
 use super::output_args::LineFormat;
 use crate::failure::CommandFailure;
+use crate::units;
 
 /// What becomes of content.
 #[derive(Args, Clone, Debug, Default)]
@@ -33,6 +34,11 @@ pub(crate) struct ContentArgs {
     /// body_too_large
     #[arg(long)]
     truncate: bool,
+
+    /// Memory for content that is on its way, over all URLs, as 256MiB. No URL starts while more than half is
+    /// taken; one content may be longer than all of it [default: 32MiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    content_memory: Option<usize>,
 
     /// Tell digests of the content in jsonl; may be several, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -139,6 +145,10 @@ impl ContentArgs {
         };
         let folder = self.save.as_ref();
         let folder = folder.map(|folder| SaveFolder::new(folder).names(names));
+        let fetch = match self.content_memory {
+            Some(bytes) => fetch.content_memory(bytes),
+            None => fetch,
+        };
         fetch
             .save(folder.map(|folder| folder.any_status(self.save_errors)))
             .truncate_bodies(self.truncate)
@@ -151,6 +161,16 @@ impl ContentArgs {
 /// The name of a value of an option.
 pub(super) fn name_of<V: ValueEnum>(value: &V) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// A memory in bytes.
+fn memory(text: &str) -> Result<usize, String> {
+    match units::size(text)?.map(usize::try_from) {
+        Some(Ok(bytes)) if bytes > 0 => Ok(bytes),
+        Some(Ok(_)) => Err("must be at least 1".to_owned()),
+        // More than there is.
+        Some(Err(_)) | None => Ok(usize::MAX),
+    }
 }
 
 /// A range as the field Range has it (RFC 9110 §14.1.1), without its unit.
@@ -174,6 +194,12 @@ fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_memory_is_a_size_or_has_no_bound() {
+        assert_eq!((memory("64KiB"), memory("none")), (Ok(64 << 10), Ok(usize::MAX)));
+        assert!(memory("0").is_err() && memory("much").is_err_and(|text| text.contains("8MiB")));
+    }
 
     #[test]
     fn a_range_is_of_bytes() {

@@ -169,9 +169,12 @@ fn archives_of_long_content_take_little_more_memory_than_there_is_for_content() 
     let folder = Folder::new("large-memory");
     fs::create_dir(&folder.0).expect("writable");
     // To compress takes a program for debugging long.
-    for (format, count, max_mib) in
-        [("tar", 60, 64), ("warc --compression none", 60, 84), ("warc", 15, 96)]
-    {
+    for (format, count, max_mib) in [
+        ("tar", 60, 64),
+        ("tar --content-memory 8MiB", 60, 36),
+        ("warc --compression none", 60, 84),
+        ("warc", 15, 96),
+    ] {
         let urls: Vec<_> = (0..count).map(|n| server.url(&format!("/noise/4?{n}"))).collect();
         let archive = folder.0.join("archive");
         let mut command = stoop(&format!("fetch -t 60 --summary none -f {format} -o"));

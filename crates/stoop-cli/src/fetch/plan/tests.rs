@@ -159,6 +159,8 @@ fn a_wrong_flag_says_what_is_allowed() {
         ("fetch --duration never", "number of seconds above 0"),
         ("fetch --max-redirects 101", "from 0 to 100"),
         ("fetch --max-body big", "8MiB"),
+        ("fetch --content-memory big", "8MiB"),
+        ("fetch --content-memory 0", "at least 1"),
         ("fetch --dns here", "IP address"),
         ("fetch -f xml", "csv, jsonl, warc, tar, parquet, pretty"),
         ("fetch --summary long", "table, full, json, none"),
