@@ -16,8 +16,9 @@ use crate::{stderr, streams};
 /// If it cannot be written.
 pub(super) fn announce(settings: &Settings, server: &ServerHandle) -> Result<(), CommandFailure> {
     let addresses = places::local_addresses();
-    let urls = server.endpoints().iter().flat_map(|endpoint| places::urls(endpoint, &addresses));
-    let urls: Vec<String> = urls.collect();
+    let is_ipv6_alone = places::is_ipv6_alone();
+    let of = |endpoint| places::urls(endpoint, &addresses, is_ipv6_alone);
+    let urls: Vec<String> = server.endpoints().iter().flat_map(of).collect();
     let shown_to = settings.status_for();
     let status = shown_to.and_then(|who| status::url(who, &urls));
     if status.is_none() && shown_to == Some(StatusFor::Local) {

@@ -72,13 +72,8 @@ fn is_among(ip: IpAddr, all: IpAddr) -> bool {
     ip == all
         || match all {
             IpAddr::V4(all) => all.is_unspecified() && ip.is_ipv4(),
-            IpAddr::V6(all) => all.is_unspecified() && (ip.is_ipv6() || !is_ipv6_alone()),
+            IpAddr::V6(all) => all.is_unspecified() && (ip.is_ipv6() || !places::is_ipv6_alone()),
         }
-}
-
-fn is_ipv6_alone() -> bool {
-    let read = std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only");
-    read.is_ok_and(|value| value.trim() != "0")
 }
 
 /// The first address of a binding that this machine has; none where any port will do.

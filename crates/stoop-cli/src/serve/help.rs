@@ -12,7 +12,7 @@ Examples:
   stoop serve --config serve.toml --check
 
 Where to listen: a PORT of 127.0.0.1, HOST:PORT, or unix:PATH. A HOST alone is its port 80, or 443 \
-over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6. With a certificate (or several, of which a client is shown the one for the name that it asks for), TLS \
+over TLS. 0.0.0.0 is all IPv4 addresses of this machine, [::] all of IPv6, and all of IPv4 too unless the system says otherwise (net.ipv6.bindv6only). With a certificate (or several, of which a client is shown the one for the name that it asks for), TLS \
 is spoken everywhere but on http://HOST:PORT and http://unix:PATH. Who may connect to a Unix socket, the permissions of \
 its file decide: --unix-mode sets them; without it they are what the umask leaves, and at a hand-over they stay. Sockets of systemd (LISTEN_FDS) are served too, and \
 take the place of the default; --unix-mode does nothing to them.

@@ -149,8 +149,15 @@ pub(super) fn local_addresses() -> Vec<IpAddr> {
     addresses
 }
 
-/// The URLs by which clients reach an endpoint: of one that is all addresses, by each of this machine's.
-pub(super) fn urls(endpoint: &Endpoint, addresses: &[IpAddr]) -> Vec<String> {
+/// Whether a socket at all addresses of IPv6 gets nothing that comes by IPv4, which is not so by default (ipv6(7)).
+pub(super) fn is_ipv6_alone() -> bool {
+    let read = std::fs::read_to_string("/proc/sys/net/ipv6/bindv6only");
+    read.is_ok_and(|value| value.trim() != "0")
+}
+
+/// The URLs by which clients reach an endpoint: of one that is all addresses, by each of this machine's. Whether all of
+/// IPv6 are those alone, `is_ipv6_alone` says.
+pub(super) fn urls(endpoint: &Endpoint, addresses: &[IpAddr], is_ipv6_alone: bool) -> Vec<String> {
     let Address::Inet(address) = endpoint.address() else { return vec![endpoint.to_string()] };
     let scheme = if endpoint.is_secure() { "https" } else { "http" };
     let port = match (scheme, address.port()) {
@@ -164,7 +171,8 @@ pub(super) fn urls(endpoint: &Endpoint, addresses: &[IpAddr]) -> Vec<String> {
     if !address.ip().is_unspecified() {
         return vec![url(&address.ip())];
     }
-    let reached = addresses.iter().filter(|ip| ip.is_ipv4() == address.is_ipv4());
+    let has_both = address.is_ipv6() && !is_ipv6_alone;
+    let reached = addresses.iter().filter(|ip| has_both || ip.is_ipv4() == address.is_ipv4());
     reached.map(url).collect()
 }
 
@@ -243,9 +251,16 @@ mod tests {
     fn all_addresses_are_each_address_of_the_machine() {
         let addresses =
             ["127.0.0.1", "192.0.2.7", "::1", "2001:db8::7"].map(|ip| ip.parse().unwrap());
-        let of = |text: &str| urls(&text.parse().unwrap(), &addresses);
+        let of = |text: &str| urls(&text.parse().unwrap(), &addresses, true);
         assert_eq!(of("http://0.0.0.0:80"), ["http://127.0.0.1/", "http://192.0.2.7/"]);
         assert_eq!(of("https://[::]:8443"), ["https://[::1]:8443/", "https://[2001:db8::7]:8443/"]);
+        let of_both = urls(&"https://[::]:1".parse().unwrap(), &addresses, false);
+        assert_eq!(of_both.len(), 4);
+        assert_eq!(of_both[1..3], ["https://192.0.2.7:1/", "https://[::1]:1/"]);
+        assert_eq!(
+            urls(&"http://[::1]:1".parse().unwrap(), &addresses, false),
+            ["http://[::1]:1/"]
+        );
         assert_eq!(of("http://192.0.2.9:81"), ["http://192.0.2.9:81/"]);
         assert_eq!(of("unix:/run/a"), ["unix:/run/a"]);
         assert_eq!(local_addresses()[0], IpAddr::from(Ipv4Addr::LOCALHOST));
