@@ -155,8 +155,8 @@ pub(super) fn is_ipv6_alone() -> bool {
     read.is_ok_and(|value| value.trim() != "0")
 }
 
-/// The URLs by which clients reach an endpoint: of one that is all addresses, by each of this machine's. Whether all of
-/// IPv6 are those alone, `is_ipv6_alone` says.
+/// The URLs by which clients reach an endpoint: of one that is all addresses, by each of this machine's. Where
+/// `is_ipv6_alone`, a socket at all addresses of IPv6 is not reached by those of IPv4.
 pub(super) fn urls(endpoint: &Endpoint, addresses: &[IpAddr], is_ipv6_alone: bool) -> Vec<String> {
     let Address::Inet(address) = endpoint.address() else { return vec![endpoint.to_string()] };
     let scheme = if endpoint.is_secure() { "https" } else { "http" };

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::content::Folder;
+use crate::server::next_path;
 use crate::stoop::{feed, finish, run, stoop, wait_for};
 
 /// How long content is that does not break off: more than what stays in memory.
@@ -53,13 +54,7 @@ impl BreakingServer {
 fn serve(mut stream: &TcpStream, asked: &Mutex<BTreeMap<String, usize>>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
-        let path = line.split(' ').nth(1).expect("a request line").to_owned();
-        while !line.trim().is_empty() {
-            line.clear();
-            reader.read_line(&mut line).ok()?;
-        }
+        let path = next_path(&mut reader)?;
         let count = {
             let mut asked = asked.lock().expect("no panic");
             let count = asked.entry(path.clone()).or_default();
@@ -85,7 +80,7 @@ fn serve(mut stream: &TcpStream, asked: &Mutex<BTreeMap<String, usize>>) -> Opti
         if count <= broken {
             match kind {
                 // Until the client is gone.
-                "silent" => drop(reader.read_line(&mut line)),
+                "silent" => drop(reader.read_line(&mut String::new())),
                 "reset" => {
                     // What has arrived stays readable until then.
                     thread::sleep(Duration::from_millis(200));

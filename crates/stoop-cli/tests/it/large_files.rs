@@ -11,6 +11,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::content::Folder;
+use crate::server::next_path;
 use crate::stoop::{
     CommandResult, feed, finish, finish_watched, kill, run, stoop, stoop_in_shell, wait_for,
 };
@@ -42,13 +43,7 @@ impl LargeServer {
 fn serve(mut stream: &TcpStream) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
-        let path = line.split(' ').nth(1).expect("a request line").to_owned();
-        while !line.trim().is_empty() {
-            line.clear();
-            reader.read_line(&mut line).ok()?;
-        }
+        let path = next_path(&mut reader)?;
         let (kind, length) = path[1..].split_once('/').expect("a kind and a length");
         let length = length.split('?').next().expect("a number");
         let length = length.parse::<usize>().expect("a number") * MIB;
@@ -65,7 +60,7 @@ fn serve(mut stream: &TcpStream) -> Option<()> {
         }
         if kind == "silent" {
             // Until the client is gone.
-            let _ = reader.read_line(&mut line);
+            let _ = reader.read_line(&mut String::new());
         }
         is_whole.then_some(())?;
     }

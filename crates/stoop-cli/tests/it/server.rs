@@ -3,7 +3,7 @@
 //! `/ok/N` a body of N bytes, `/status/N`, `/delay/MS`, `/hang`, `/close` before any answer,
 //! `/short` of its content-length, `/agent` the User-Agent.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -61,6 +61,18 @@ impl Server {
     pub(crate) fn most_in_flight(&self) -> usize {
         self.counts.most_in_flight.load(SeqCst)
     }
+}
+
+/// Reads the next request without content, and returns its path; none at the end.
+pub(crate) fn next_path(reader: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
+    let path = line.split(' ').nth(1).expect("a request line").to_owned();
+    while !line.trim().is_empty() {
+        line.clear();
+        reader.read_line(&mut line).ok()?;
+    }
+    Some(path)
 }
 
 /// An address on which no process listens.

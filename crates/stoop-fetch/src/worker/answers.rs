@@ -60,7 +60,10 @@ impl<F: RecordFormat> Worker<F> {
 
     /// Writes a record that has its format, and counts it. What ended with the run has none where that can be resumed.
     pub(super) fn append(&self, bytes: &[u8], answered: &Answered, outcome: &Outcome) {
-        let Some(done) = self.done(answered, outcome, !bytes.is_empty()) else { return };
+        if self.is_left_to_resume(outcome) {
+            return;
+        }
+        let done = self.done(answered, outcome, !bytes.is_empty());
         if !bytes.is_empty() || done.is_some() {
             self.run.output.append(bytes, self.reservation(outcome), done);
         }
@@ -74,25 +77,27 @@ impl<F: RecordFormat> Worker<F> {
         answered: &Answered,
         outcome: &Outcome,
     ) {
-        let Some(done) = self.done(answered, outcome, true) else { return };
+        if self.is_left_to_resume(outcome) {
+            return;
+        }
         record.reservation = self.reservation(outcome);
-        self.run.output.append_long(record, done);
+        self.run.output.append_long(record, self.done(answered, outcome, true));
         self.count(answered, outcome);
     }
 
-    /// What the journal gets of a job, if one is kept; none if the job is not done.
-    fn done(
-        &self,
-        answered: &Answered,
-        outcome: &Outcome,
-        has_record: bool,
-    ) -> Option<Option<Done>> {
-        let is_resumable = self.run.settings.round.is_some();
-        if is_resumable && is_unfinished(outcome.code) {
-            return None;
-        }
+    fn is_resumable(&self) -> bool {
+        self.run.settings.round.is_some()
+    }
+
+    /// Whether a job has ended with the run, and is fetched again when that is resumed.
+    fn is_left_to_resume(&self, outcome: &Outcome) -> bool {
+        self.is_resumable() && is_unfinished(outcome.code)
+    }
+
+    /// What the journal gets of a job that is done, if one is kept.
+    fn done(&self, answered: &Answered, outcome: &Outcome, has_record: bool) -> Option<Done> {
         let (number, code) = (answered.job.number, outcome.code);
-        Some(is_resumable.then_some(Done { number, code, has_record }))
+        self.is_resumable().then_some(Done { number, code, has_record })
     }
 
     /// The memory that a record takes until it is written.
