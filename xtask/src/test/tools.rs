@@ -107,6 +107,20 @@ const WARC_READERS: Tool = Tool {
     ],
 };
 
+/// A validator of web archives in Java, which judges ours.
+const JWARC: Tool = Tool {
+    name: "jwarc",
+    probe: &["test", "-f", "target/tools/jwarc/jwarc-0.31.1.jar"],
+    install: &[
+        "mvn",
+        "--batch-mode",
+        "--quiet",
+        "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
+        "-Dartifact=org.netpreserve:jwarc:0.31.1",
+        "-DoutputDirectory=target/tools/jwarc",
+    ],
+};
+
 /// Readers and writers of Apache Parquet in C++, which read our tables, and write lists for us.
 const PARQUET_READERS: Tool = Tool {
     name: "pyarrow and duckdb",
@@ -153,6 +167,8 @@ const PEERS: &[(&str, &str)] = &[
     ("chromium", "chromium"),
     ("python3", "python3"),
     ("pip3", "python3-pip"),
+    ("java", "default-jre-headless"),
+    ("mvn", "maven"),
     (GO, "golang-go"),
     (VALGRIND, "valgrind"),
 ];
@@ -213,8 +229,8 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
         let install = as_root("apt-get install").args(["--yes", "--quiet"]);
         commands.push(install.arg("--no-install-recommends").args(packages));
     }
-    // They need Go and pip, which are among the packages.
-    let behind = [GO_HTTPBIN, PROTEGO, WARC_READERS, PARQUET_READERS]
+    // They need Go, pip and Maven, which are among the packages.
+    let behind = [GO_HTTPBIN, PROTEGO, WARC_READERS, JWARC, PARQUET_READERS]
         .into_iter()
         .filter(|tool| !tool.is_installed());
     commands.extend(behind.map(|tool| command(tool.install)));

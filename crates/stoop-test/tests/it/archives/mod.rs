@@ -19,6 +19,9 @@ use crate::programs::{are_missing, run};
 
 /// Where `cargo xtask test --only install` keeps the readers.
 const READERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/warc");
+/// The validator in Java.
+const JWARC: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/jwarc/jwarc-0.31.1.jar");
 
 pub(crate) const TEXT: &[u8] = b"<title>a page</title>\r\n\r\nWARC/1.1\r\nnot a record\n";
 
@@ -107,8 +110,19 @@ async fn read(files: &[PathBuf]) -> Vec<Value> {
     read
 }
 
+/// Has jwarc judge each file: its records, their HTTP messages and their digests.
+async fn validate(files: &[PathBuf]) {
+    let mut arguments = ["-jar", JWARC, "validate"].map(str::to_owned).to_vec();
+    arguments.extend(files.iter().map(|path| path.to_str().expect("text").to_owned()));
+    run("java", &arguments, b"").await;
+}
+
 fn has_readers(name: &str) -> bool {
-    if are_missing(name, &["python3"]) {
+    if are_missing(name, &["python3", "java"]) {
+        return false;
+    }
+    if !Path::new(JWARC).is_file() {
+        skipped(name, "needs jwarc (cargo xtask test --only install)");
         return false;
     }
     let has_all = Path::new(READERS).join("warcio").is_dir();
@@ -141,6 +155,7 @@ async fn an_archive_has_what_was_sent_and_received() {
     let finished = finished.await.expect("no panic").expect("ran");
     assert_eq!(finished.figures().total_urls, 12);
 
+    validate(std::slice::from_ref(&path)).await;
     let read = read(&[path]).await.remove(0);
     let records = read["warcio"].as_array().expect("a list");
     let of_type = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
@@ -222,6 +237,7 @@ async fn shards_are_indexed_and_have_each_job_once() {
         assert_eq!(line["bytes"], length);
         assert!(length <= 20_000);
     }
+    validate(&files).await;
     let read = read(&files).await;
     let count = |reader: &str, kind: &str| {
         let records = read.iter().flat_map(|file| file[reader].as_array().expect("a list"));
@@ -293,7 +309,9 @@ async fn content_that_an_archive_has_is_referred_to() {
         fetch.run(Lines::new(std::io::Cursor::new(urls)), format, writer)
     });
     finished.await.expect("no panic").expect("ran");
-    let read = read(&[folder.0.join("part-00000.warc.gz")]).await.remove(0);
+    let archive = folder.0.join("part-00000.warc.gz");
+    validate(std::slice::from_ref(&archive)).await;
+    let read = read(&[archive]).await.remove(0);
     for reader in ["warcio", "fastwarc"] {
         let records = read[reader].as_array().expect("a list");
         let count = |kind: &str| records.iter().filter(|record| record["type"] == kind).count();
