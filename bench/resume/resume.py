@@ -1,9 +1,9 @@
 """Kills `stoop fetch --run` at random moments, and reads what it wrote by other programs' readers.
 
 Arguments: the command, a folder for the runs, the folder of installed readers, how many kills, how many URLs. It prints
-a line of JSON for each format: kills; urls; missing and twice, URLs with no or several records by the reader that found most
-of either; again, URLs that were done by the journal when the process was killed and asked for after it; and repeated,
-requests beyond one for each URL.
+a line of JSON for each format: kills; urls; readers, those that read it; foreign, how many of them are other projects';
+missing and twice, URLs with no or several records by the reader that found most of either; again, URLs that were done by the
+journal when a process began and were asked for once more; and repeated, requests beyond one for each URL.
 """
 
 import asyncio
@@ -133,6 +133,9 @@ def parquet_duckdb(files):
     return [row[0] for row in duckdb.sql(f"select url from read_parquet([{names}])").fetchall()]
 
 
+# Those that are another project's program.
+FOREIGN = [csv_duckdb, json_duckdb, by_warcio, by_fastwarc, by_tarfile, parquet_pyarrow, parquet_duckdb]
+
 FORMATS = [
     ("csv", "one file", [csv_rows, csv_duckdb]),
     ("jsonl", "jsonl", [json_lines, json_duckdb]),
@@ -140,6 +143,15 @@ FORMATS = [
     ("tar", "tar", [by_tarfile]),
     ("parquet", "parquet", [parquet_pyarrow, parquet_duckdb]),
 ]
+
+
+def asked_again(since, done):
+    """How many of the `done` URLs of the journal were asked for after the first `since` requests.
+
+    What was asked for before and is not done has to be asked for again, so that the others are what is too much.
+    """
+    before = set(asked[:since])
+    return len(before & set(asked[since:])) - (len(before) - done)
 
 
 def run(format, extension, readers, port):
@@ -154,24 +166,20 @@ def run(format, extension, readers, port):
     asked.clear()
     kills, sessions = 0, []
     while True:
-        before, since = [], len(asked)
-        if extension == "one file" and os.path.exists(os.path.join(folder, "out.csv")):
-            with open(os.path.join(folder, "out.csv"), "rb") as file:
-                before = file.read().split(b"\n")
+        since = len(asked)
         process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
         if kills < KILLS:
             time.sleep(random.uniform(0.005, 0.4))
             process.send_signal(signal.SIGKILL)
         told = process.communicate()[1]
         resumed = re.search(r"resumed: (\d+) URLs", told)
-        if resumed and extension == "one file":
-            done = {int(line.split(b",", 1)[0].rsplit(b"/", 1)[1]) for line in before[: int(resumed[1])]}
-            sessions.append((since, done))
+        if resumed:
+            sessions.append((since, int(resumed[1])))
         if process.returncode != -signal.SIGKILL:
             break
         kills += 1
     assert process.returncode == 0, told
-    again = sum(number in done for since, done in sessions for number in asked[since:])
+    again = sum(asked_again(since, done) for since, done in sessions)
     files = [os.path.join(folder, "out.csv")]
     if extension != "one file":
         files = sorted(glob.glob(os.path.join(folder, "run", "part-*." + extension)))
@@ -183,13 +191,14 @@ def run(format, extension, readers, port):
         except ImportError as error:
             print(f"{reader.__name__} is skipped: {error}", file=sys.stderr)
             continue
-        used.append(reader.__name__)
+        used.append(reader)
         missing = max(missing, sum(url not in found for url in urls))
         twice = max(twice, sum(count - 1 for count in found.values()))
     requests = len(asked)
     print(json.dumps({
-        "format": format, "kills": kills, "urls": URLS, "files": len(files), "readers": used, "missing": missing,
-        "twice": twice, "again": again, "repeated": requests - URLS,
+        "format": format, "kills": kills, "urls": URLS, "files": len(files), "missing": missing, "twice": twice,
+        "readers": [reader.__name__ for reader in used], "foreign": sum(reader in FOREIGN for reader in used),
+        "again": again, "repeated": requests - URLS,
     }), flush=True)
 
 

@@ -20,6 +20,7 @@ const METRICS: &[Metric] = &[
     metric("again", "done and asked for again", 0),
     metric("repeated_per_kill", "requests repeated a kill", 1),
     metric("readers", "readers", 0),
+    metric("foreign", "of other projects", 0),
 ];
 
 const FORMATS: [&str; 5] = ["csv", "jsonl", "warc", "tar", "parquet"];
@@ -33,6 +34,7 @@ struct Found {
     format: String,
     kills: f64,
     readers: Vec<String>,
+    foreign: f64,
     missing: f64,
     twice: f64,
     again: f64,
@@ -70,6 +72,7 @@ pub(crate) fn run(bench: &Bench, options: &ResumeOptions) -> Result<Report> {
             ("again", found.again),
             ("repeated_per_kill", found.repeated / found.kills.max(1.0)),
             ("readers", found.readers.len() as f64),
+            ("foreign", found.foreign),
         ]));
         Some(series)
     });
@@ -79,7 +82,7 @@ pub(crate) fn run(bench: &Bench, options: &ResumeOptions) -> Result<Report> {
         ("twice", Limit::Exactly(0.0)),
         ("again", Limit::Exactly(0.0)),
         ("repeated_per_kill", Limit::AtMost(REPEATED_MAX)),
-        ("readers", Limit::AtLeast(1.0)),
+        ("foreign", Limit::AtLeast(1.0)),
     ];
     let figures = FORMATS.iter().flat_map(|format| {
         limits.iter().map(move |(metric, limit)| Figure::worst(metric, metric, format, *limit))
