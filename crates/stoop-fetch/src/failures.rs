@@ -1,6 +1,6 @@
 //! From an error of the client to the outcome of a job.
 
-use stoop::{Error, ErrorKind, without_password};
+use stoop::{Error, ErrorKind, Phase, without_password};
 
 use crate::mask;
 use crate::record::{Details, Outcome, Phases};
@@ -36,6 +36,29 @@ pub(crate) fn is_of_host(kind: ErrorKind) -> bool {
                 | ErrorKind::TotalTimeout
                 | ErrorKind::H1Parse
                 | ErrorKind::H2Protocol
+        )
+}
+
+/// Whether an error says that HTTP, or HTTP over TLS, is not spoken at the URL of a job: it comes before a request is sent.
+///
+/// Not those of certificates, since http would have to be believed what https was not; of this machine; of the
+/// credentials for a proxy, through which http would go as well; and of a URL that a redirect leads to, which has a scheme.
+pub(crate) fn is_not_spoken(error: &Error) -> bool {
+    use ErrorKind::{
+        Internal, NoLocalPorts, ProxyAuth, TlsCertExpired, TlsCertName, TlsCertUntrusted,
+        TooManyFiles,
+    };
+    matches!(error.phase(), Phase::Connect | Phase::Tls)
+        && error.redirects() == 0
+        && !matches!(
+            error.kind(),
+            TlsCertExpired
+                | TlsCertName
+                | TlsCertUntrusted
+                | NoLocalPorts
+                | TooManyFiles
+                | ProxyAuth
+                | Internal
         )
 }
 

@@ -254,10 +254,14 @@ impl Fetch {
     }
 
     /// Whether a URL without a scheme, which means https, is fetched over http where https is not spoken: no connection
-    /// can be made, or none with TLS (`connect_refused`, `connect_timeout`, `connect_unreachable`, `connect_reset`,
-    /// `tls_handshake`). Where https does not answer, that is known after [`setup_timeout`](Self::setup_timeout). A
-    /// certificate that is not accepted is no such case. Both requests are within the deadline of the job. Where http is
-    /// not spoken either, the record has the error of https. Off by default, and without effect where
+    /// can be made, or the handshake of TLS fails, whatever the error is (`connect_refused`, `tls_handshake`,
+    /// `closed_early`, `reset` and others, of the phases `connect` and `tls`). Where https does not answer, that is known
+    /// after [`setup_timeout`](Self::setup_timeout).
+    ///
+    /// A certificate that is not accepted (`tls_cert_untrusted`, `tls_cert_name`, `tls_cert_expired`) is no such case,
+    /// nor are errors of this machine (`too_many_files`, `no_local_ports`), of a proxy's credentials (`proxy_auth`), and
+    /// of a URL that a redirect leads to. Both requests are within the deadline of the job. Where http is not spoken
+    /// either, the record has the error of https. Off by default, and without effect where
     /// [robots.txt](crate::Politeness::robots) counts.
     pub fn http_fallback(mut self, falls_back: bool) -> Self {
         self.settings.falls_back_to_http = falls_back;

@@ -18,7 +18,7 @@ use crate::capture::{Collector, listen};
 use crate::client_limits::limits;
 #[cfg(feature = "tls")]
 use crate::extract::Extract;
-use crate::failures::{failed, is_of_host};
+use crate::failures::{failed, is_not_spoken, is_of_host};
 use crate::job::JobOptions;
 use crate::record::Outcome;
 use crate::robots::REDIRECTS_MAX;
@@ -219,6 +219,7 @@ impl Fetcher {
         let outcome = failed(error, kind);
         Outcome {
             is_host_silent: is_of_host(error.kind()),
+            is_not_spoken: is_not_spoken(error),
             blamed: error.url().filter(|_| error.redirects() > 0).map(Box::from),
             details: outcome.details.filter(|_| self.describer.is_detailed),
             ..outcome

@@ -92,6 +92,8 @@ pub struct Outcome {
     pub(crate) overloaded: Option<Option<Duration>>,
     /// The host of the URL gave no response.
     pub(crate) is_host_silent: bool,
+    /// The protocol of the job's URL is not spoken there.
+    pub(crate) is_not_spoken: bool,
     /// The hosts of the job were told what came of its requests, by the time when this was certain.
     pub(crate) is_told: bool,
     /// Where a redirect leads that was not followed because its origin has to be asked for robots.txt first.
@@ -239,6 +241,7 @@ impl Outcome {
             http2: false,
             overloaded: None,
             is_host_silent: false,
+            is_not_spoken: false,
             is_told: false,
             unfollowed: None,
             blamed: None,

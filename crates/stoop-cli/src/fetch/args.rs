@@ -273,8 +273,8 @@ pub(crate) struct FetchArgs {
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(super) request: Option<String>,
 
-    /// Fetch a URL without a scheme over http where https is not spoken: connecting fails, or TLS does, or neither is
-    /// done within --connect-timeout
+    /// Fetch a URL without a scheme over http where https is not spoken: connecting or the handshake of TLS fails, or is
+    /// not done within --connect-timeout. A certificate that is not accepted is an error
     #[arg(long, conflicts_with = "robots")]
     pub(super) http_fallback: bool,
 

@@ -1,7 +1,7 @@
 //! Tests of the effect of options on the lines, against origins that misbehave.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc::channel;
@@ -212,13 +212,11 @@ fn a_url_without_a_scheme_is_fetched_over_http_where_https_is_not_spoken_if_that
     assert_eq!(record["final_url"], plain);
 }
 
-/// Firewalls drop what comes for port 443, and servers wait for more of what is no request: the deadline was over then.
-#[test]
-fn http_has_its_time_where_https_is_not_answered() {
+/// A server of HTTP on a port where TLS ends as `refuse` ends it.
+fn bare_host(refuse: fn(TcpStream)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let bare = listener.local_addr().expect("its address").to_string();
     thread::spawn(move || {
-        let mut silent = Vec::new();
         for stream in listener.incoming() {
             let mut stream = stream.expect("a connection");
             let mut first = [0];
@@ -227,9 +225,53 @@ fn http_has_its_time_where_https_is_not_answered() {
                 let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
                 let _ = stream.read_to_end(&mut Vec::new());
             } else {
-                silent.push(stream);
+                refuse(stream);
             }
         }
+    });
+    bare
+}
+
+/// Servers that do not know TLS end what begins like that in many ways.
+#[test]
+fn http_is_tried_however_the_handshake_of_tls_fails() {
+    /// Once all of the client's first message is read, closing is no reset.
+    fn read_hello(stream: &mut TcpStream) {
+        let _ = stream.read(&mut [0; 16 << 10]);
+    }
+    let refusals: [(&str, fn(TcpStream)); 4] = [
+        ("closed_early", |mut stream| read_hello(&mut stream)),
+        ("reset", |stream| drop(stream)),
+        ("tls_handshake", |mut stream| {
+            read_hello(&mut stream);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+        }),
+        ("tls_handshake", |mut stream| {
+            read_hello(&mut stream);
+            let _ = stream.write_all(b"\x15\x03\x01\0\x02\x02\x28");
+        }),
+    ];
+    for (code, refuse) in refusals {
+        let bare = bare_host(refuse);
+        assert_eq!(line("", &bare).code, code);
+        assert_eq!(line("--http-fallback", &bare).code, "204", "{code}");
+    }
+}
+
+/// The URL of the list spoke https, and what a redirect names has a scheme.
+#[test]
+fn a_redirect_that_fails_is_not_fetched_over_http() {
+    let (url, _) = origin(Behaviour::RedirectToDead, true);
+    let bare = url.replace("https://", "");
+    assert_eq!(line("--insecure --http-fallback", &bare).code, "connect_refused");
+}
+
+/// Firewalls drop what comes for port 443, and servers wait for more of what is no request: the deadline was over then.
+#[test]
+fn http_has_its_time_where_https_is_not_answered() {
+    let bare = bare_host(|stream| {
+        // Until the client gives up.
+        thread::spawn(|| stream.bytes().for_each(drop));
     });
     let ran = run(stoop("fetch -f csv --http-fallback -t 30 --connect-timeout 1"), &*bare);
     assert_eq!(ran.lines()[0].code, "204", "{}", ran.stderr);

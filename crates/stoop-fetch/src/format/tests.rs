@@ -14,6 +14,7 @@ const OK: Outcome = Outcome {
     http2: false,
     overloaded: None,
     is_host_silent: false,
+    is_not_spoken: false,
     is_told: false,
     unfollowed: None,
     blamed: None,

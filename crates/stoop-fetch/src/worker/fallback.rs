@@ -5,18 +5,8 @@ use super::following::SlotJob;
 use crate::format::RecordFormat;
 use crate::job::Extent;
 use crate::record::Outcome;
-use crate::summary::ResultCode;
 use crate::target::{has_scheme, target};
 use crate::turns::InTurn;
-
-/// Errors that come before anything is sent, and say that https is not spoken.
-const NOT_SPOKEN: &[&str] = &[
-    "connect_refused",
-    "connect_timeout",
-    "connect_unreachable",
-    "connect_reset",
-    "tls_handshake",
-];
 
 impl<F: RecordFormat> Worker<F> {
     /// Fetches the job of slot `index` over http, if it has no scheme and https is not spoken by what came of that, and
@@ -44,12 +34,12 @@ impl<F: RecordFormat> Worker<F> {
         let (request, clock) =
             (request.map(|it| it.timeout(left)), SlotJob { worker: self, index });
         let second = Box::pin(in_turn.fetch(&self.fetcher, request, &clock)).await;
-        if is_not_spoken(&second) { outcome } else { second }
+        if second.is_not_spoken { outcome } else { second }
     }
 
     /// The URL over http of a job that may be fetched so, after this outcome over https.
     fn http_url(&self, index: usize, outcome: &Outcome) -> Option<String> {
-        if !self.run.settings.falls_back_to_http || self.robots.is_some() || !is_not_spoken(outcome)
+        if !self.run.settings.falls_back_to_http || self.robots.is_some() || !outcome.is_not_spoken
         {
             return None;
         }
@@ -59,8 +49,4 @@ impl<F: RecordFormat> Worker<F> {
         let url = target(line).ok().filter(|_| !has_scheme(line))?;
         Some(format!("http{}", url.strip_prefix("https")?))
     }
-}
-
-fn is_not_spoken(outcome: &Outcome) -> bool {
-    matches!(outcome.code, ResultCode::Error(kind) if NOT_SPOKEN.contains(&kind))
 }
