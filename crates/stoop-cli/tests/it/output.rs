@@ -82,6 +82,12 @@ fn a_url_that_was_there_before_is_passed_over_if_asked() {
     let ran = run(stoop("fetch --dedupe"), list.as_str());
     assert_eq!((ran.lines().len(), server.requests()), (2, 2), "{}", ran.stderr);
     assert_eq!(run(stoop("fetch"), list.as_str()).lines().len(), 5);
+    let spelt = format!(
+        "{first}\n{}#top\n{}\n",
+        first.replace("http:", "HTTP:"),
+        first.replace("/ok", "/a/../ok")
+    );
+    assert_eq!(run(stoop("fetch --dedupe"), spelt.as_str()).lines().len(), 1);
     // The limit counts what is fetched.
     assert_eq!(run(stoop("fetch --dedupe -n 2"), list.as_str()).lines().len(), 2);
 }

@@ -1,15 +1,20 @@
 //! Jobs of another source, each URL once.
 
+mod normal;
+
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io;
 use std::ops::ControlFlow;
 
+use self::normal::normal;
 use super::{Extent, Job, JobSource, Take};
 
-/// The jobs of another source without those whose URL was there before, byte for byte. What is passed over has no
-/// record. Jobs with a method, fields or content of their own are all reported.
+/// The jobs of another source without those whose URL was there before, as it is requested: `HTTP://Example.com:80`,
+/// `http://example.com/` and `http://example.com/a/..#top` are one, and so are `example.com` and `https://example.com/`.
+/// Paths in other letters, and what is percent-encoded in one and not in the other, are different. What is passed over
+/// has no record. Jobs with a method, fields or content of their own are all reported.
 ///
 /// It remembers 16 bytes of each different URL, a hash under random keys: two URLs are taken for one with a probability
 /// of n²/2¹²⁹ for n of them.
@@ -50,11 +55,13 @@ fn if_new(
     [first, second]: &[RandomState; 2],
     take: &mut Take<'_>,
 ) -> ControlFlow<()> {
-    let hash = u128::from(first.hash_one(job.url)) << 64 | u128::from(second.hash_one(job.url));
     let is_like_others = job.options.as_ref().is_none_or(|options| options.has_run_request());
-    let is_job = job.extent == Extent::Whole && is_like_others;
-    if is_job && !seen.insert(hash) {
-        return ControlFlow::Continue(());
+    if job.extent == Extent::Whole && is_like_others {
+        let url = normal(job.url);
+        let hash = u128::from(first.hash_one(&url)) << 64 | u128::from(second.hash_one(&url));
+        if !seen.insert(hash) {
+            return ControlFlow::Continue(());
+        }
     }
     take(job)
 }
@@ -66,7 +73,8 @@ mod tests {
 
     #[test]
     fn each_url_is_reported_once_and_what_is_cut_always() {
-        let mut source = Distinct::new(Lines::new(&b"a\nb\na\n b \nA\na"[..]));
+        let mut source =
+            Distinct::new(Lines::new(&b"a/x\nb\na/x\n b \na/X\nhttps://A:443/y/../x#z\na/x"[..]));
         let mut urls = Vec::new();
         let mut take = |job: Job<'_>| {
             urls.push(String::from_utf8_lossy(job.url).into_owned());
@@ -74,7 +82,7 @@ mod tests {
         };
         while source.read(&mut take).expect("readable") {}
         source.finish(Extent::Interrupted, &mut take);
-        assert_eq!(urls, ["a", "b", "A", "a"]);
-        assert_eq!(source.position(), 13);
+        assert_eq!(urls, ["a/x", "b", "a/X", "a/x"]);
+        assert_eq!(source.position(), 44);
     }
 }
