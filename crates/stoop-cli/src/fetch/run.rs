@@ -115,6 +115,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder(), has_content);
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
+    let is_resumed = folder.as_ref().is_some_and(|folder| folder.done() > 0);
     let source = jobs(&plan, input, &mut fetch, folder.as_ref(), stop);
     let source = source.map_err(|error| cannot_read(&error))?;
 
@@ -125,7 +126,8 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let run = start(begin, &plan).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
-        FetchError::Write(error) => cannot_write(&error),
+        FetchError::Write(error) if is_resumed => run_folder::cannot_go_on(&plan, &error),
+        FetchError::Write(error) => CommandFailure::io(&cannot_write_to, &error),
         error => CommandFailure::Usage(error.to_string()),
     })?;
     let signal = control.block_on(watch(&run, &plan, signals, progress.as_ref()));

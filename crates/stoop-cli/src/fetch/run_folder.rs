@@ -1,5 +1,7 @@
 //! Opens the folder of a run, and says what was done before and what is left.
 
+use std::io::{self, ErrorKind};
+
 use clap::ValueEnum as _;
 use stoop::Method;
 use stoop_fetch::{HostGroup, RunFolder, RunFolderError};
@@ -54,6 +56,19 @@ pub(super) fn open(plan: &FetchPlan) -> Result<Option<RunFolder>, CommandFailure
         });
     }
     Ok(Some(folder))
+}
+
+/// The failure of a run that goes on, whose output cannot be opened where it was.
+pub(super) fn cannot_go_on(plan: &FetchPlan, error: &io::Error) -> CommandFailure {
+    let output = plan.output.name();
+    let is_changed = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidData);
+    match &plan.run.run {
+        Some(folder) if is_changed => CommandFailure::Io(format!(
+            "cannot go on with {output}: {error}; put it back as it was, or remove {} to fetch all URLs again",
+            folder.display()
+        )),
+        _ => CommandFailure::io(&format!("cannot write to {output}"), error),
+    }
 }
 
 /// Says how it goes on, if it does.

@@ -442,6 +442,41 @@ fn another_list_other_options_and_a_second_process_are_refused() {
     }
 }
 
+/// Its lines would be missing from what the next run writes.
+#[test]
+fn an_output_that_was_removed_or_cut_is_told_and_left_as_it_is() {
+    for (name, options, file) in
+        [("one", "-o out.csv", "out.csv"), ("parts", "", "run/part-00000.csv.partial")]
+    {
+        let server = LoggingServer::start();
+        let urls = server.urls(600);
+        let runs = Runs::new(&format!("removed-{name}"), &urls, &format!("-f csv {options}"));
+        let child = runs.command("").spawn().expect("it runs");
+        wait_for("some lines", || {
+            server.asked().len() > 200 && fs::metadata(runs.path(file)).is_ok_and(|it| it.len() > 0)
+        });
+        kill(&child, "-KILL");
+        finish(child);
+        let written = fs::read(runs.path(file)).expect("written");
+        fs::remove_file(runs.path(file)).expect("there");
+        let hint = "put it back as it was, or remove run to fetch all URLs again";
+        let other = run(runs.command(""), "");
+        assert_eq!(other.code, Some(3), "{}", other.stderr);
+        assert!(other.stderr.contains(file), "{}", other.stderr);
+        assert!(other.stderr.contains(hint), "{}", other.stderr);
+        assert!(!runs.path(file).exists());
+        fs::write(runs.path(file), &written[..1]).expect("writable");
+        let other = run(runs.command(""), "");
+        assert!(other.stderr.contains("it has 1 bytes, and had"), "{}", other.stderr);
+        assert!(other.stderr.contains(hint), "{}", other.stderr);
+        assert_eq!(fs::read(runs.path(file)).expect("there"), &written[..1]);
+        fs::write(runs.path(file), written).expect("writable");
+        runs.finish("");
+        let whole = runs.path(file.trim_end_matches(".partial"));
+        assert_each_once(urls_of_csv(&whole), &urls);
+    }
+}
+
 #[test]
 fn an_entry_of_the_journal_that_is_torn_is_as_if_it_were_not_there() {
     let server = LoggingServer::start();

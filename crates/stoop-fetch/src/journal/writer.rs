@@ -1,8 +1,8 @@
 //! Where the records of a run go that can be resumed: what can go back to where it was.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where the output of a run is, so that it can go on there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub trait ResumableWriter: Write {
 #[derive(Debug)]
 pub struct OutputFile {
     file: File,
+    /// Where it is, if it was not there before.
+    made: Option<PathBuf>,
     /// Where records end.
     end: u64,
 }
@@ -74,11 +76,21 @@ pub struct OutputFile {
 impl OutputFile {
     /// Opens a file, or makes it. Only when the run begins is it emptied, if that was not resumed.
     ///
+    /// Where the run is resumed and its records are not in the file any more, because it was removed or became shorter,
+    /// [`Fetch::start_in`](crate::Fetch::start_in) fails, and leaves what is there as it is.
+    ///
     /// # Errors
     /// The system's.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-        Ok(Self { file, end: 0 })
+        let path = path.as_ref();
+        match OpenOptions::new().write(true).open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let file =
+                    OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+                Ok(Self { file, made: Some(path.to_owned()), end: 0 })
+            }
+            opened => Ok(Self { file: opened?, made: None, end: 0 }),
+        }
     }
 }
 
@@ -98,6 +110,12 @@ impl ResumableWriter for OutputFile {
     fn restore(&mut self, state: Option<&[u8]>) -> io::Result<()> {
         let state = state.map(|state| state.try_into().map(u64::from_le_bytes));
         let end = state.transpose().map_err(|_| no_state())?.unwrap_or(0);
+        if let Some(path) = self.made.take().filter(|_| end > 0) {
+            // A run without its earlier records must not look like one that is whole.
+            let _ = fs::remove_file(path);
+            let text = format!("it is not there any more, and had {end} bytes when the run ended");
+            return Err(io::Error::new(ErrorKind::NotFound, text));
+        }
         cut(&mut self.file, end)?;
         self.end = end;
         Ok(())
@@ -138,4 +156,32 @@ pub(crate) fn cut(file: &mut File, length: u64) -> io::Result<()> {
 /// The error for a state that this writer did not write.
 pub(crate) fn no_state() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "the journal is of another output")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_removed_is_told_and_not_made_again() {
+        let path = std::env::temp_dir().join(format!("stoop-output-{}", std::process::id()));
+        let mut file = OutputFile::open(&path).expect("made");
+        file.restore(None).expect("it begins");
+        file.write_all(b"record\n").expect("written");
+        let state = file.checkpoint().expect("a place").state;
+        drop(file);
+        let restore = || OutputFile::open(&path).expect("opened").restore(Some(&state));
+        restore().expect("it is as it was");
+        fs::remove_file(&path).expect("there");
+        let error = restore().expect_err("it was removed");
+        let text = "it is not there any more, and had 7 bytes when the run ended";
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::NotFound, text));
+        assert!(!path.exists());
+        // Before there were records there was nothing to lose.
+        OutputFile::open(&path).expect("made").restore(Some(&[0; 8])).expect("empty");
+        fs::write(&path, b"other").expect("written");
+        assert_eq!(restore().expect_err("it is shorter").kind(), ErrorKind::InvalidData);
+        assert_eq!(fs::read(&path).expect("there"), b"other");
+        fs::remove_file(&path).expect("there");
+    }
 }
