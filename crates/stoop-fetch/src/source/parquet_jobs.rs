@@ -2,12 +2,12 @@
 
 mod cells;
 mod columns;
+mod damage;
 mod input;
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Formatter};
 use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io;
 use std::str::Utf8Error;
 
 use parquet::errors::ParquetError;
@@ -16,6 +16,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use self::cells::{Cell, Cells};
 use self::columns::{Columns, WantedColumns};
+use self::damage::{damaged, guarded};
 use self::input::Input;
 use super::{Column, Job, JobOptions, JobSource, Take};
 
@@ -39,9 +40,9 @@ const ROWS_AT_ONCE: usize = 256;
 /// ```
 ///
 /// Pages may be compressed by Snappy, gzip, zstd, Brotli or LZ4. A file without such columns, or with others than texts
-/// there, is an error of the kind [`InvalidInput`](ErrorKind::InvalidInput), before the first job, and lists the
+/// there, is an error of the kind [`InvalidInput`](io::ErrorKind::InvalidInput), before the first job, and lists the
 /// columns that there are. One that is no Parquet, or damaged, is one of the kind
-/// [`InvalidData`](ErrorKind::InvalidData), which says in which row group and after which row; what was read before
+/// [`InvalidData`](io::ErrorKind::InvalidData), which says in which row group and after which row; what was read before
 /// are jobs. A row without a URL, or with one or what is kept that is not UTF-8, gets a record of the kind
 /// `invalid_job`, which says which row that was, and has its identifier and metadata.
 #[cfg_attr(docsrs, doc(cfg(feature = "parquet")))]
@@ -271,34 +272,6 @@ impl Serialize for Kept<'_> {
         }
         map.end()
     }
-}
-
-/// Why a part cannot be read.
-enum Fault {
-    Parquet(ParquetError),
-    /// The decoder has come to what it takes to be impossible.
-    Panic,
-}
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parquet(error) => write!(f, "{error}"),
-            Self::Panic => f.write_str("its bytes are damaged"),
-        }
-    }
-}
-
-/// Calls the decoder, whose panics are those of a file that is damaged.
-fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Fault> {
-    match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(result) => result.map_err(Fault::Parquet),
-        Err(_) => Err(Fault::Panic),
-    }
-}
-
-fn damaged(place: &dyn Display, why: &dyn Display) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, format!("{place}: {why}"))
 }
 
 impl fmt::Debug for ParquetJobs {
