@@ -1,5 +1,7 @@
 //! A folder in which the content of responses is saved, one file for each.
 
+mod content;
+mod link;
 mod names;
 mod partial_folder;
 mod place;
@@ -10,9 +12,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub(crate) use self::content::Content;
 use self::names::{hash_name, id_name, url_name};
 use self::partial_folder::{PartialFolder, with_path};
-pub(crate) use self::place::Content;
 use self::place::place;
 pub(crate) use self::unnamed::UnnamedFile;
 use crate::schedule::Started;
