@@ -20,6 +20,8 @@ pub enum FetchError {
     Write(io::Error),
     /// Content could not be saved. The record of its job says so too, and the run ended there.
     Save(io::Error),
+    /// What takes the records, of [`Fetch::run_records`](crate::Fetch::run_records), failed, and the run ended there.
+    Record(io::Error),
     /// The filter of records panicked. The run went on, and the records were written.
     Filter(io::Error),
 }
@@ -33,6 +35,7 @@ impl Display for FetchError {
             Self::Write(error) => {
                 write!(f, "cannot write records: {error}; the run ended there, without all of them")
             }
+            Self::Record(error) => write!(f, "{error}; the run ended there, without all records"),
             Self::Save(error) => write!(f, "{error}; the run ended there"),
             Self::Filter(error) => error.fmt(f),
         }
@@ -47,6 +50,7 @@ impl StdError for FetchError {
             | Self::Read(error)
             | Self::Write(error)
             | Self::Save(error)
+            | Self::Record(error)
             | Self::Filter(error) => Some(error),
         }
     }

@@ -1,6 +1,7 @@
 //! The description of a run.
 
 mod earlier;
+mod records;
 mod start;
 mod time_limits;
 

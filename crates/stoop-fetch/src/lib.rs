@@ -25,6 +25,30 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Code of the caller's can take the records themselves, at its own pace: blocking, as here, or not
+//! ([`Fetch::start_records`]).
+//!
+//! ```
+//! use stoop_fetch::{Extract, Fetch, source::Lines};
+//!
+//! # fn main() -> Result<(), stoop_fetch::FetchError> {
+//! # let page = |_: stoop::Request| {
+//! #     stoop::Response::from_text("<title>Fish</title>").with_field("content-type", "text/html").unwrap()
+//! # };
+//! let urls = Lines::new(&b"http://example.com/\n"[..]);
+//! let fetch = Fetch::new().extract([Extract::Title]);
+//! # let fetch = fetch.client(move |client| client.handler(page));
+//! let mut titles = Vec::new();
+//! fetch.run_records(urls, |record| {
+//!     let details = record.outcome.details.unwrap_or_default();
+//!     titles.extend(details.extracted.and_then(|extracted| extracted.title));
+//!     Ok(())
+//! })?;
+//! assert_eq!(titles, ["Fish"]);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 // What ships never prints, exits or reads the environment; crates/clippy.toml lists the ways to.
 #![cfg_attr(
@@ -56,6 +80,7 @@ mod politeness;
 mod processing;
 mod progress;
 mod record;
+mod records;
 mod robots_client;
 mod robots_gate;
 mod robots_known;
@@ -95,6 +120,7 @@ pub use self::nested_sitemaps::NestedSitemaps;
 pub use self::politeness::{HostGroup, Politeness};
 pub use self::progress::{Bottleneck, Progress};
 pub use self::record::{Details, Outcome, Phases, Record};
+pub use self::records::{OwnedRecord, Records};
 pub use self::run::{Finished, Run};
 pub use self::save::{FileNames, SaveFolder};
 pub use self::stop::Stop;

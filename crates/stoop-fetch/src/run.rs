@@ -78,7 +78,7 @@ impl Finished {
     /// The first thing that went wrong with the run itself.
     ///
     /// # Errors
-    /// All kinds of [`FetchError`] but [`FetchError::Client`].
+    /// All kinds of [`FetchError`] but [`FetchError::Client`] and [`FetchError::Record`].
     pub fn check(&self) -> Result<(), FetchError> {
         let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
         let check = |result: &io::Result<()>, kind: fn(io::Error) -> FetchError| match result {
@@ -190,6 +190,10 @@ impl Run {
         self.state.is_stopping()
     }
 
+    pub(crate) fn state(&self) -> Arc<RunState> {
+        Arc::clone(&self.state)
+    }
+
     /// Waits until the last record is written. It may be called again, and by several tasks at once.
     pub async fn finished(&self) {
         let written = &self.state.written;
@@ -198,7 +202,8 @@ impl Run {
         written.notify_one();
     }
 
-    /// Waits for the end, blocking the thread.
+    /// Waits for the end, blocking the thread. Where the caller takes the [`Records`](crate::Records), they have to be taken
+    /// first, or dropped.
     pub fn wait(self) -> Finished {
         let mut summary = Summary::default();
         for worker in self.workers {

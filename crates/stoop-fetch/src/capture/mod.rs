@@ -119,6 +119,11 @@ impl Capture {
         (self.content, self.spilled) = (Bytes::new(), None);
     }
 
+    /// Gives back its file, if that has no name.
+    pub(crate) fn forget_file(&mut self) {
+        self.spilled = None;
+    }
+
     /// A response, for the tests of a format.
     pub fn new(
         url: impl Into<String>,

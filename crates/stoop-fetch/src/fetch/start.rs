@@ -99,7 +99,7 @@ impl Fetch {
     }
 
     /// Checks the settings, and starts the threads.
-    fn begin<F: RecordFormat, S: RecordSink + Send + 'static>(
+    pub(super) fn begin<F: RecordFormat, S: RecordSink + Send + 'static>(
         mut self,
         source: Box<dyn JobSource>,
         format: F,
