@@ -12,10 +12,9 @@ use std::str::Utf8Error;
 
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, Length, SerializedFileReader};
-use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use self::cells::{Cell, Cells};
-use self::columns::{Columns, WantedColumns};
+use self::columns::{Columns, Kept, WantedColumns};
 use self::damage::{damaged, guarded};
 use self::input::Input;
 use super::{Column, Job, JobOptions, JobSource, Take};
@@ -259,19 +258,6 @@ fn missing() -> String {
 
 fn not_text(what: &str) -> impl Fn(Utf8Error) -> String {
     move |_| format!("{what} is not UTF-8")
-}
-
-/// Columns and their cells, in their order.
-struct Kept<'a>(Vec<(&'a str, Cell)>);
-
-impl Serialize for Kept<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, cell) in &self.0 {
-            map.serialize_entry(name, cell)?;
-        }
-        map.end()
-    }
 }
 
 impl fmt::Debug for ParquetJobs {

@@ -4,8 +4,9 @@ use std::io::{self, ErrorKind};
 
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::schema::types::{SchemaDescriptor, Type};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::cells::{has_value, may_be_url};
+use super::cells::{Cell, has_value, may_be_url};
 use crate::source::Column;
 use crate::source::csv_jobs::position;
 
@@ -89,5 +90,18 @@ fn described(field: &Type) -> String {
             ConvertedType::NONE => format!("of the type {physical_type}"),
             converted => format!("of the type {physical_type} ({converted})"),
         },
+    }
+}
+
+/// Columns and their cells, in their order.
+pub(super) struct Kept<'a>(pub(super) Vec<(&'a str, Cell)>);
+
+impl Serialize for Kept<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, cell) in &self.0 {
+            map.serialize_entry(name, cell)?;
+        }
+        map.end()
     }
 }
