@@ -8,6 +8,7 @@ use stoop_fetch::source::{
 };
 use stoop_fetch::{Fetch, RunFolder, Stop};
 
+use super::expected_panics;
 use super::jobs_plan::{InputFormat, JobsPlan};
 use super::plan::{FetchPlan, UrlSource};
 use super::source::OpenSource;
@@ -71,6 +72,7 @@ pub(super) fn jobs(
 }
 
 fn parquet(plan: &JobsPlan, input: OpenSource) -> io::Result<ParquetJobs> {
+    expected_panics::silence();
     let jobs = ParquetJobs::new(input.file()?).keep_columns(plan.keeps_columns);
     let jobs = match &plan.url_column {
         Some(typed) => jobs.url_column(column(typed)),

@@ -12,6 +12,7 @@ mod cookie_file;
 mod describe;
 mod earlier_args;
 mod environment;
+mod expected_panics;
 mod extract_args;
 mod filter_args;
 mod full_summary;

@@ -1,12 +1,14 @@
 //! Apache Parquet as output and as input: a file of that name is whole or not there, and is read again.
 
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use stoop_fetch::source::{Job, JobSource, ParquetJobs};
 
 use crate::server::Server;
 use crate::stoop::{CommandResult, feed, finish_watched, run, stoop};
@@ -201,4 +203,39 @@ fn memory_of_a_table_is_bounded() {
     assert!(fs::metadata(&path).expect("written").len() > 400 << 20);
     assert!(peak_kib < 320 << 10, "{peak_kib} KiB");
     eprintln!("{peak_kib} KiB");
+}
+
+/// Whether the decoder panics at a table.
+fn panics_at(path: &str) -> bool {
+    let file = fs::File::open(path).expect("written");
+    let mut jobs = ParquetJobs::new(file).keep_columns(true);
+    let mut take = |_: Job<'_>| ControlFlow::Continue(());
+    loop {
+        match jobs.read(&mut take) {
+            Ok(true) => {}
+            Ok(false) => return false,
+            Err(error) => return error.to_string().contains("its bytes are damaged"),
+        }
+    }
+}
+
+/// It does at some damage, which is an error of the input as any other.
+#[test]
+fn a_damaged_table_is_told_without_the_panic_of_its_decoder() {
+    let (server, folder) = (Server::start(), Folder::new("damaged"));
+    let urls: String = (0..8).map(|n| server.url(&format!("/ok/{}\n", n % 3))).collect();
+    folder.write("a.parquet", "--compression none --no-body", &urls);
+    let (whole, path) =
+        (fs::read(folder.path("a.parquet")).expect("written"), folder.path("damaged.parquet"));
+    let is_found = (whole.len() / 4..whole.len()).any(|place| {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0xff;
+        fs::write(&path, damaged).expect("writable");
+        panics_at(&path)
+    });
+    assert!(is_found, "the decoder panics at none, and its panics need no care any more");
+    let ran = run(stoop(&format!("fetch -i {path} --keep-columns --summary none")), "");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("its bytes are damaged"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }

@@ -15,7 +15,7 @@ use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 
 use self::cells::{Cell, Cells};
 use self::columns::{Columns, Kept, WantedColumns};
-use self::damage::{damaged, guarded};
+use self::damage::{damaged, guarded, is_decoding};
 use self::input::Input;
 use super::{Column, Job, JobOptions, JobSource, Take};
 
@@ -93,6 +93,28 @@ impl ParquetJobs {
     pub fn id_column(mut self, column: impl Into<Column>) -> Self {
         self.wanted.id = Some(column.into());
         self
+    }
+
+    /// Whether this thread is decoding a table, so that a panic becomes the error of a damaged file: the decoder panics
+    /// where it comes to what it takes to be impossible.
+    ///
+    /// The program's panic hook is called before that, and the default one prints. The library sets no hook, since there is
+    /// one for the whole program. One that asks here tells of all panics but these:
+    ///
+    /// ```
+    /// use std::panic;
+    ///
+    /// use stoop_fetch::source::ParquetJobs;
+    ///
+    /// let told = panic::take_hook();
+    /// panic::set_hook(Box::new(move |panic| {
+    ///     if !ParquetJobs::is_panic_expected() {
+    ///         told(panic);
+    ///     }
+    /// }));
+    /// ```
+    pub fn is_panic_expected() -> bool {
+        is_decoding()
     }
 
     /// Whether the record has all other columns as its metadata, an object: numbers and truth values as such, all else as
