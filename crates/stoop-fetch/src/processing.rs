@@ -76,7 +76,9 @@ impl Processing {
             capture.content = text;
         }
         let saved = match (&self.save, capture.content_to_save()) {
-            (Some(save), Some(content)) => save.save(job, outcome.code, content),
+            (Some(save), Some(content)) => {
+                save.save(job, outcome.code, content, capture.fields.first("last-modified"))
+            }
             _ => Ok(None),
         };
         let result = match saved {

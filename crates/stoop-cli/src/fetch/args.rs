@@ -35,6 +35,7 @@ Examples:
   sed 's|$|/favicon.ico|' hosts.txt | stoop fetch -f jsonl --extract favicon
   stoop fetch -i pages.csv --url-column link --keep-columns --shard 1/4 -f jsonl > part1.jsonl
   stoop fetch -i urls.txt -f jsonl -o today.jsonl --if-changed-since yesterday.jsonl
+  stoop fetch -i urls.txt --save site/ --save-as url --save-replace    # brings a copy up to date
   stoop fetch -i urls.txt --report report.html > answers.csv
   CONCURRENCY=150 REQUEST_TIMEOUT=5 FORMAT=plain stoop fetch < urls.txt | tee lines | stoop report
 

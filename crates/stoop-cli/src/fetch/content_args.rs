@@ -15,10 +15,11 @@ use crate::units;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Content")]
 pub(crate) struct ContentArgs {
-    /// Save the content of each answer with a status of 2xx in DIR, one file for each. No file is
-    /// overwritten, and none is ever there in part. The field 'saved' of jsonl tells which it is. Beyond
-    /// 1 MiB content is written while it arrives, so that files may be longer than memory is, unless
-    /// -f warc, -f tar or --text-as-utf8 need all of it: see --max-body and --timeout
+    /// Save the content of each answer with a status of 2xx in DIR, one file for each, with the time that
+    /// Last-Modified says. None is ever there in part, and none is overwritten without --save-replace. The
+    /// field 'saved' of jsonl tells which it is. Beyond 1 MiB content is written while it arrives, so that
+    /// files may be longer than memory is, unless -f warc, -f tar or --text-as-utf8 need all of it: see
+    /// --max-body and --timeout
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
@@ -29,6 +30,11 @@ pub(crate) struct ContentArgs {
     /// Save content with other statuses, too
     #[arg(long, requires = "save")]
     save_errors: bool,
+
+    /// Replace a file that has the name, at once, as in a copy of a site that is brought up to date. Without
+    /// it content that differs gets a name of its own, with ~ and digits behind it
+    #[arg(long, requires = "save")]
+    save_replace: bool,
 
     /// Cut a body that is longer than --max-body, and tell so ('truncated' in jsonl), in place of
     /// body_too_large
@@ -125,6 +131,7 @@ impl ContentArgs {
             ),
             ("--save-as", names.collect::<String>()),
             ("--save-errors", on(self.save_errors)),
+            ("--save-replace", on(self.save_replace)),
             ("--truncate", on(self.truncate)),
             ("--digest", self.digest.iter().map(name_of).collect::<Vec<_>>().join(",")),
             ("--head", on(self.head)),
@@ -144,13 +151,16 @@ impl ContentArgs {
             Some(SaveNames::Url) => FileNames::UrlPath,
         };
         let folder = self.save.as_ref();
-        let folder = folder.map(|folder| SaveFolder::new(folder).names(names));
+        let folder = folder.map(|folder| {
+            let folder = SaveFolder::new(folder).names(names);
+            folder.any_status(self.save_errors).replace_files(self.save_replace)
+        });
         let fetch = match self.content_memory {
             Some(bytes) => fetch.content_memory(bytes),
             None => fetch,
         };
         fetch
-            .save(folder.map(|folder| folder.any_status(self.save_errors)))
+            .save(folder)
             .truncate_bodies(self.truncate)
             .skip_content(self.no_content)
             .blake3(self.digest.contains(&Digest::Blake3))

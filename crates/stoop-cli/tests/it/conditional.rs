@@ -1,9 +1,11 @@
 //! `--if-changed-since`: what an earlier run has is asked for only if it has changed.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use stoop::{Request, Response, Server, ServerHandle, StatusCode};
@@ -127,4 +129,55 @@ fn what_tells_nothing_of_an_earlier_run_is_a_mistake() {
         assert!(ran.stderr.contains(told), "{options}: {}", ran.stderr);
     }
     assert_eq!(fs::read_to_string(folder.0.join("a.jsonl")).expect("there"), text);
+}
+
+/// Two pages with dates, of which the second can change.
+fn serve_dated(has_changed: &Arc<AtomicBool>) -> ServerHandle {
+    let has_changed = Arc::clone(has_changed);
+    let answer = move |request: Request| {
+        let version = u8::from(request.path() == "/b/" && has_changed.load(SeqCst));
+        let date = format!("Sun, 06 Nov 1994 08:49:3{version} GMT");
+        let response = match request.field("if-modified-since") == Some(date.as_bytes()) {
+            true => Response::from_status(StatusCode::NOT_MODIFIED),
+            false => Response::from_text(format!("version {version}")),
+        };
+        response.with_field("last-modified", date.as_bytes()).expect("a field")
+    };
+    Server::listen("127.0.0.1:0").expect("a free port").run(answer).expect("it runs")
+}
+
+#[test]
+fn a_copy_of_a_site_is_brought_up_to_date() {
+    let has_changed = Arc::default();
+    let (server, folder) = (serve_dated(&has_changed), folder("site"));
+    let port = server.port();
+    let urls = format!("http://127.0.0.1:{port}/a\nhttp://127.0.0.1:{port}/b/\n");
+    let to = |name: &str| folder.0.join(name).display().to_string();
+    let fetch = |options: String| {
+        let site = to("site");
+        let command = format!("fetch -q -f jsonl --save {site} --save-as url {options}");
+        let ran = run(stoop(&command), urls.clone());
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{options}");
+    };
+    let host = folder.0.join(format!("site/127.0.0.1:{port}"));
+    let [first, second] = ["a", "b/index.html"].map(|name| host.join(name));
+    let content = |path: &PathBuf| fs::read_to_string(path).expect("saved");
+    let seconds = |path: &PathBuf| {
+        let at = fs::metadata(path).and_then(|about| about.modified()).expect("saved");
+        at.duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770)).expect("later")
+    };
+    fetch(format!("-o {}", to("1.jsonl")));
+    assert_eq!((content(&second), seconds(&second).as_secs()), ("version 0".to_owned(), 0));
+    has_changed.store(true, SeqCst);
+    let inode = |path: &PathBuf| fs::metadata(path).map(|about| about.ino()).expect("saved");
+    let before = inode(&first);
+    fetch(format!("-o {} --save-replace --if-changed-since {}", to("2.jsonl"), to("1.jsonl")));
+    assert_eq!((content(&second), seconds(&second).as_secs()), ("version 1".to_owned(), 1));
+    assert_eq!((content(&first), seconds(&first).as_secs()), ("version 0".to_owned(), 0));
+    assert_eq!(inode(&first), before);
+    // Without that nothing is replaced.
+    has_changed.store(false, SeqCst);
+    fetch(format!("-o {}", to("3.jsonl")));
+    assert_eq!(content(&second), "version 1");
+    assert_eq!(fs::read_dir(host.join("b")).expect("a folder").count(), 2);
 }

@@ -7,19 +7,45 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use super::content::{Content, REPLACING};
+use super::last_modified;
 
 /// Gives the file `partial` the name `path`; false if that is taken by other content, or cannot be.
 pub(super) fn link(partial: &Path, path: &Path, content: Content<'_>) -> io::Result<bool> {
-    match fs::hard_link(partial, path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            match path.parent().map_or(Ok(()), fs::create_dir_all) {
-                Err(error) if is_taken(&error) || is_refused(&error) => return Ok(false),
-                made => made?,
-            }
+    let mut linked = fs::hard_link(partial, path);
+    if linked.as_ref().is_err_and(is_refused) {
+        if !make_folder(path)? {
+            return Ok(false);
         }
-        linked => return linked_or_taken(linked, partial, path, content),
+        linked = fs::hard_link(partial, path);
     }
-    linked_or_taken(fs::hard_link(partial, path), partial, path, content)
+    linked_or_taken(linked, partial, path, content)
+}
+
+/// Gives the file `partial` the name `path`, also in place of another file, at once; false if that cannot be, because a
+/// folder has it.
+pub(super) fn replace(partial: &Path, path: &Path) -> io::Result<bool> {
+    let mut renamed = fs::rename(partial, path);
+    if renamed.as_ref().is_err_and(is_refused) {
+        if !make_folder(path)? {
+            return Ok(false);
+        }
+        renamed = fs::rename(partial, path);
+    }
+    if renamed.as_ref().is_err_and(|error| error.kind() == ErrorKind::CrossesDevices) {
+        renamed = fs::rename(&Copied::beside(path, partial)?.0, path);
+    }
+    match renamed {
+        Err(error) if is_taken(&error) => Ok(false),
+        renamed => renamed.map(|()| true),
+    }
+}
+
+/// Makes the folder of `path`; false if that cannot be.
+fn make_folder(path: &Path) -> io::Result<bool> {
+    match path.parent().map_or(Ok(()), fs::create_dir_all) {
+        Err(error) if is_taken(&error) || is_refused(&error) => Ok(false),
+        made => made.map(|()| true),
+    }
 }
 
 fn linked_or_taken(
@@ -103,11 +129,15 @@ fn rename_new(_: &Path, _: &Path) -> io::Result<()> {
 struct Copied(PathBuf);
 
 impl Copied {
-    /// Copies a file into the folder of `path`.
+    /// Copies a file, with its time, into the folder of `path`.
     fn beside(path: &Path, partial: &Path) -> io::Result<Self> {
         let random = RandomState::new().hash_one(path);
         let copy = Self(path.with_file_name(format!(".{random:016x}.partial")));
-        fs::copy(partial, &copy.0).map(|_| copy)
+        fs::copy(partial, &copy.0)?;
+        if let Ok(at) = fs::metadata(partial).and_then(|about| about.modified()) {
+            last_modified::set(&copy.0, at);
+        }
+        Ok(copy)
     }
 }
 

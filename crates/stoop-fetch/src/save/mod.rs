@@ -1,6 +1,7 @@
 //! A folder in which the content of responses is saved, one file for each.
 
 mod content;
+mod last_modified;
 mod link;
 mod names;
 mod partial_folder;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub(crate) use self::content::Content;
 use self::names::{hash_name, id_name, url_name};
 use self::partial_folder::{PartialFolder, with_path};
-use self::place::place;
+use self::place::{Manner, place};
 pub(crate) use self::unnamed::UnnamedFile;
 use crate::schedule::Started;
 use crate::summary::ResultCode;
@@ -23,10 +24,14 @@ use crate::summary::ResultCode;
 /// A folder for content: a file for each response with a status of 2xx whose content was received.
 ///
 /// A file is there with all its content or not at all, also if the process is killed; only where the file system has
-/// neither hard links nor a rename that replaces nothing, an empty one may be left then. None that is there is ever
-/// overwritten: where one with other content has the name already, `~` and the first 16 digits of the content's
-/// BLAKE3 follow it; a name that the system does not take is replaced by that of [`FileNames::Hash`] at the last. The
-/// record of a job says in `saved` which file is its own, relative to the folder.
+/// neither hard links nor a rename that replaces nothing, an empty one may be left then. None that is there is
+/// overwritten, unless [`replace_files`](Self::replace_files) says so: where one with other content has the name already,
+/// `~` and the first 16 digits of the content's BLAKE3 follow it; a name that the system does not take is replaced by
+/// that of [`FileNames::Hash`] at the last. The record of a job says in `saved` which file is its own, relative to the
+/// folder.
+///
+/// A file was modified when its response says so, in Last-Modified: tools that compare times, such as rsync, copy what
+/// is new. Where it says nothing of it, or a time to come, that is when the file was written.
 ///
 /// Content of more than 1 MiB is written while it arrives, so that a file may be longer than memory is, unless all of
 /// it is needed there: for a format that writes it, or as [UTF-8](crate::Fetch::text_as_utf8). What is being written is
@@ -50,6 +55,7 @@ pub struct SaveFolder {
     folder: PathBuf,
     names: FileNames,
     has_any_status: bool,
+    replaces_files: bool,
     /// What is being written, once the run has begun.
     partial: Option<Arc<PartialFolder>>,
 }
@@ -73,7 +79,13 @@ impl SaveFolder {
     /// Files named by their content in `folder`, which is made if it is not there.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
-        Self { folder, names: FileNames::Hash, has_any_status: false, partial: None }
+        Self {
+            folder,
+            names: FileNames::Hash,
+            has_any_status: false,
+            replaces_files: false,
+            partial: None,
+        }
     }
 
     /// How files are named. By default by their content.
@@ -86,6 +98,14 @@ impl SaveFolder {
     #[must_use]
     pub fn any_status(self, has_any_status: bool) -> Self {
         Self { has_any_status, ..self }
+    }
+
+    /// Whether a file replaces one that has its name, as in a copy of a site that is brought up to date: at once, so that
+    /// a program that opens it gets the old content or the new. Where two jobs of a run have one name, the file is that of the job that
+    /// was done last. A folder that has the name stays. Off by default.
+    #[must_use]
+    pub fn replace_files(self, replaces_files: bool) -> Self {
+        Self { replaces_files, ..self }
     }
 
     /// Makes the folder, for a run that begins, and removes what a process that was killed left in it half-written.
@@ -137,8 +157,8 @@ impl SaveFolder {
         UnnamedFile::begin(self.partial()?)
     }
 
-    /// Saves the content of a job's response, and returns the file's path relative to the folder; none if it is not
-    /// one to save.
+    /// Saves the content of a job's response, whose Last-Modified is `modified`, and returns the file's path relative to
+    /// the folder; none if it is not one to save.
     ///
     /// # Errors
     /// The system's, with the path.
@@ -147,6 +167,7 @@ impl SaveFolder {
         job: &Started,
         code: ResultCode,
         content: Content<'_>,
+        modified: Option<&[u8]>,
     ) -> io::Result<Option<String>> {
         if !matches!(code, ResultCode::Status(status) if self.takes(status)) {
             return Ok(None);
@@ -162,7 +183,9 @@ impl SaveFolder {
             }
             FileNames::UrlPath => url_name(&job.url),
         };
-        let placed = place(&self.folder, self.partial()?, &name, content);
+        let modified = modified.and_then(last_modified::last_modified);
+        let manner = Manner { replaces: self.replaces_files, modified };
+        let placed = place(&self.folder, self.partial()?, &name, content, manner);
         placed.map(Some).map_err(|error| with_path(&error, &self.folder.join(&name)))
     }
 }

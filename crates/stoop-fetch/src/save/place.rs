@@ -1,13 +1,24 @@
-//! Puts a file in its place: whole or not at all, and over no other.
+//! Puts a file in its place: whole or not at all, and over another only where that is wanted.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::content::Content;
-use super::link::link;
+use super::last_modified;
+use super::link::{link, replace};
 use super::names::{DISTINCT_DIGITS, hash_name};
 use super::partial_folder::PartialFolder;
 use super::unnamed::UnnamedFile;
+
+/// How a file is put in its place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Manner {
+    /// It replaces one that has its name.
+    pub(super) replaces: bool,
+    /// The time that it has, if that is known.
+    pub(super) modified: Option<SystemTime>,
+}
 
 /// Saves `content` as `folder/name`, or beside it if that is taken; what is in memory is written to `partial` first. Returns
 /// the name it has.
@@ -16,9 +27,15 @@ pub(super) fn place(
     partial: &PartialFolder,
     name: &str,
     content: Content<'_>,
+    manner: Manner,
 ) -> io::Result<String> {
     let distinct = || content.blake3().map(|hash| hash.to_hex()[..DISTINCT_DIGITS].to_owned());
-    if content.is_in(&folder.join(name)) {
+    let path = folder.join(name);
+    if content.is_in(&path) {
+        // It is as if it had been replaced.
+        if let Some(at) = manner.modified.filter(|_| manner.replaces) {
+            last_modified::set(&path, at);
+        }
         return Ok(name.to_owned());
     }
     let mut written = None;
@@ -26,7 +43,10 @@ pub(super) fn place(
         Content::Memory(bytes) => written.insert(UnnamedFile::with_content(partial, bytes)?).path(),
         Content::File { file, .. } => file.path(),
     };
-    if link(partial, &folder.join(name), content)? {
+    if let Some(at) = manner.modified {
+        last_modified::set(partial, at);
+    }
+    if manner.replaces && replace(partial, &path)? || link(partial, &path, content)? {
         return Ok(name.to_owned());
     }
     let beside = format!("{name}~{}", distinct()?);

@@ -1,5 +1,7 @@
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::*;
 use crate::save::content::COMPARED_BYTES;
@@ -16,7 +18,7 @@ impl Folder {
     }
 
     fn place(&self, name: &str, content: Content<'_>) -> io::Result<String> {
-        place(&self.0, &self.1, name, content)
+        place(&self.0, &self.1, name, content, Manner::default())
     }
 
     fn content(&self, name: &str) -> Vec<u8> {
@@ -110,6 +112,57 @@ fn equal_content_that_is_saved_at_once_without_hard_links_has_one_file() {
             assert!(placed.into_iter().all(|placed| placed.join().expect("no panic")));
         });
     }
+}
+
+fn modified(path: &Path) -> SystemTime {
+    fs::metadata(path).and_then(|about| about.modified()).expect("there")
+}
+
+#[test]
+fn a_file_is_replaced_where_that_is_wanted_and_has_the_time_of_its_content() {
+    let folder = Folder::new("replaced");
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let later = at + Duration::from_secs(7);
+    let place = |content, modified| {
+        let manner = Manner { replaces: true, modified: Some(modified) };
+        place(&folder.0, &folder.1, "h/a", Content::Memory(content), manner).expect("placed")
+    };
+    assert_eq!(place(b"one", at), "h/a");
+    let path = folder.0.join("h/a");
+    assert_eq!(modified(&path), at);
+    assert_eq!(place(b"two", later), "h/a");
+    assert_eq!((folder.content("h/a"), modified(&path)), (b"two".to_vec(), later));
+    let inode = fs::metadata(&path).expect("there").ino();
+    assert_eq!(place(b"two", at), "h/a");
+    assert_eq!((modified(&path), fs::metadata(&path).expect("there").ino()), (at, inode));
+    assert_eq!(fs::read_dir(folder.0.join("h")).expect("a folder").count(), 1);
+    assert_eq!(folder.unnamed(), 0);
+    // A file of an earlier run keeps its time where nothing is to be replaced.
+    let manner = Manner { replaces: false, modified: Some(later) };
+    let content = Content::Memory(b"two");
+    super::place(&folder.0, &folder.1, "h/a", content, manner).expect("placed");
+    assert_eq!(modified(&path), at);
+}
+
+#[test]
+fn neither_a_folder_nor_what_a_link_leads_to_is_replaced() {
+    let folder = Folder::new("not-replaced");
+    folder.place("h/a/b", Content::Memory(b"below")).expect("placed");
+    let outside = folder.0.join("outside");
+    fs::write(&outside, b"kept").expect("written");
+    std::os::unix::fs::symlink(&outside, folder.0.join("h/link")).expect("linked");
+    let place = |name| {
+        let manner = Manner { replaces: true, modified: None };
+        place(&folder.0, &folder.1, name, Content::Memory(b"new!"), manner).expect("placed")
+    };
+    let above = place("h/a");
+    assert!(above.starts_with("h/a~"), "{above}");
+    assert_eq!(folder.content("h/a/b"), b"below");
+    assert_eq!(place("h/link"), "h/link");
+    assert_eq!(
+        (folder.content("h/link"), fs::read(&outside).expect("there")),
+        (b"new!".into(), b"kept".into())
+    );
 }
 
 /// `/dev/shm` is memory.
