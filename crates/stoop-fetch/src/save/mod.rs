@@ -186,7 +186,7 @@ impl SaveFolder {
         let modified = modified.and_then(last_modified::last_modified);
         let manner = Manner { replaces: self.replaces_files, modified };
         let placed = place(&self.folder, self.partial()?, &name, content, manner);
-        placed.map(Some).map_err(|error| with_path(&error, &self.folder.join(&name)))
+        placed.map(Some)
     }
 }
 

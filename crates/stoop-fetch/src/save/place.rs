@@ -8,7 +8,7 @@ use super::content::Content;
 use super::last_modified;
 use super::link::{link, replace};
 use super::names::{DISTINCT_DIGITS, hash_name};
-use super::partial_folder::PartialFolder;
+use super::partial_folder::{PartialFolder, with_path};
 use super::unnamed::UnnamedFile;
 
 /// How a file is put in its place.
@@ -22,6 +22,9 @@ pub(super) struct Manner {
 
 /// Saves `content` as `folder/name`, or beside it if that is taken; what is in memory is written to `partial` first. Returns
 /// the name it has.
+///
+/// # Errors
+/// The system's, with the path.
 pub(super) fn place(
     folder: &Path,
     partial: &PartialFolder,
@@ -29,7 +32,6 @@ pub(super) fn place(
     content: Content<'_>,
     manner: Manner,
 ) -> io::Result<String> {
-    let distinct = || content.blake3().map(|hash| hash.to_hex()[..DISTINCT_DIGITS].to_owned());
     let path = folder.join(name);
     if content.is_in(&path) {
         // It is as if it had been replaced.
@@ -46,6 +48,22 @@ pub(super) fn place(
     if let Some(at) = manner.modified {
         last_modified::set(partial, at);
     }
+    give_name(folder, partial, name, content, manner).map_err(|error| {
+        let is_lost = error.kind() == ErrorKind::NotFound && !partial.exists();
+        with_path(&error, if is_lost { partial } else { &path })
+    })
+}
+
+/// Gives the file `partial`, which has `content`, the name `folder/name`, or one beside it.
+fn give_name(
+    folder: &Path,
+    partial: &Path,
+    name: &str,
+    content: Content<'_>,
+    manner: Manner,
+) -> io::Result<String> {
+    let distinct = || content.blake3().map(|hash| hash.to_hex()[..DISTINCT_DIGITS].to_owned());
+    let path = folder.join(name);
     if manner.replaces && replace(partial, &path)? || link(partial, &path, content)? {
         return Ok(name.to_owned());
     }

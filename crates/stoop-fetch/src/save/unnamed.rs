@@ -27,9 +27,14 @@ impl UnnamedFile {
     /// Writes a file that has this content.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's, with the path.
     pub(super) fn with_content(folder: &PartialFolder, content: &[u8]) -> io::Result<Self> {
         let path = folder.next_path();
+        let written = Self::written(folder, path.clone(), content);
+        written.map_err(|error| with_path(&error, &path))
+    }
+
+    fn written(folder: &PartialFolder, path: PathBuf, content: &[u8]) -> io::Result<Self> {
         let mut create = OpenOptions::new();
         create.write(true).create_new(true);
         let file = match open(&create, &path) {
@@ -50,7 +55,7 @@ impl UnnamedFile {
     /// # Errors
     /// The system's, with the path.
     pub(super) fn begin(folder: &PartialFolder) -> io::Result<Self> {
-        Self::with_content(folder, &[]).map_err(|error| with_path(&error, &folder.next_path()))
+        Self::with_content(folder, &[])
     }
 
     /// Writes the next part of its content.

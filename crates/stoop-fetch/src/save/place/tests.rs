@@ -165,6 +165,24 @@ fn neither_a_folder_nor_what_a_link_leads_to_is_replaced() {
     );
 }
 
+/// All of the folder may be removed while a run goes on.
+#[test]
+fn what_is_not_there_is_named() {
+    let folder = Folder::new("lost");
+    let mut file = UnnamedFile::begin(&folder.1).expect("made");
+    file.append(b"one").expect("written");
+    let content = Content::File { file: &file, length: 3, blake3: None };
+    fs::remove_dir_all(&folder.0).expect("there");
+    let error = folder.place("h/a", content).expect_err("its content is gone");
+    let text = format!("cannot save {}: No such file", file.path().display());
+    assert!(error.to_string().starts_with(&text), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    let error = file.append(b"two").expect_err("gone");
+    assert!(error.to_string().starts_with(&text), "{error}");
+    // What is in memory is saved all the same.
+    assert_eq!(folder.place("h/a", Content::Memory(b"one")).expect("placed"), "h/a");
+}
+
 /// `/dev/shm` is memory.
 #[test]
 fn a_folder_may_be_on_another_file_system() {
