@@ -1,5 +1,7 @@
 //! A host: its jobs that wait, and how many it is given at once.
 
+mod turns;
+
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -7,7 +9,7 @@ use super::feedback::Feedback;
 use super::started::Suspension;
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-use crate::turns::{Answer, Turn};
+use crate::turns::Turn;
 
 /// The first pause of a host that asks for less without saying for how long. Each further one is twice as long. A shorter
 /// Retry-After is none.
@@ -22,9 +24,6 @@ const TRIAL_WAIT_MIN: Duration = Duration::from_secs(1);
 /// How long a host is left alone at first, and at most, whose outage was too long to be waited for.
 const SUSPENSION: Duration = Duration::from_secs(30);
 const SUSPENSION_MAX: Duration = Duration::from_secs(300);
-
-/// How many requests wait for a host that does not answer, and come from others: the jobs that they belong to have slots.
-const TURNS_WAITING_MAX: usize = 64;
 
 /// A host of a worker.
 #[derive(Debug)]
@@ -135,59 +134,6 @@ impl Host {
     /// Whether neither a job nor a request waits.
     pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.turns.is_empty()
-    }
-
-    /// A request waits for a turn.
-    pub(super) fn want(&mut self, politeness: &Politeness, turn: Turn) {
-        if let Some(crawl_delay) = turn.crawl_delay {
-            self.has_robots_rules = true;
-            self.crawl_delay = self.crawl_delay.max(crawl_delay.min(politeness.pause_max));
-        }
-        let is_out = self.suspended_until.is_some();
-        if is_out && turn.place.is_none() && self.turns.len() >= TURNS_WAITING_MAX {
-            turn.answer(Answer::Suspended);
-            return;
-        }
-        let at = match turn.place {
-            Some(_) => self.turns.iter().position(|turn| turn.place.is_none()),
-            None => None,
-        };
-        self.turns.insert(at.unwrap_or(self.turns.len()), turn);
-    }
-
-    /// Whether requests wait for turns.
-    pub(super) fn has_turns(&self) -> bool {
-        !self.turns.is_empty()
-    }
-
-    /// Whether a request that waits may be sent now.
-    pub(super) fn has_turn(&self, now: Instant) -> bool {
-        !self.turns.is_empty() && self.next_look(now).is_some_and(|at| at <= now)
-    }
-
-    /// The request whose turn it is.
-    pub(super) fn next_turn(&mut self, now: Instant) -> Option<Turn> {
-        self.answer_suspended(now);
-        let has_turn = self.has_turn(now);
-        self.turns.pop_front_if(|_| has_turn)
-    }
-
-    /// Answers the requests that wait, if its jobs are answered without being tried.
-    pub(super) fn answer_suspended(&mut self, now: Instant) {
-        if self.is_suspended(now) {
-            for turn in self.turns.drain(..) {
-                turn.answer(Answer::Suspended);
-            }
-        }
-    }
-
-    /// Takes note that a request is sent that waited for its turn.
-    pub(super) fn went_on(&mut self, politeness: &Politeness, has_place: bool, now: Instant) {
-        self.started(politeness, now);
-        if has_place {
-            self.in_flight -= 1;
-        }
-        self.sent_at = Some(now);
     }
 
     /// Whether its jobs are answered without being tried.

@@ -1,11 +1,13 @@
 //! The hosts of a worker, which take turns.
 
+mod held;
 mod turns;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
+use self::held::{HELD_BYTES_MAX, HELD_MAX, HeldJobs};
 use super::feedback::Feedback;
 use super::host::Host;
 use super::host_key::{address_key, host_key};
@@ -13,10 +15,6 @@ use super::started::{HostId, Started};
 use crate::job::{Extent, Job};
 use crate::lane::Batch;
 use crate::politeness::Politeness;
-
-/// How many jobs are held of hosts that may start none now, and how many bytes of them.
-const HELD_MAX: usize = 65_536;
-const HELD_BYTES_MAX: usize = 16 << 20;
 
 /// How many hosts are known before those without jobs are forgotten at once.
 const REMEMBERED_MAX: usize = 20_000;
@@ -41,25 +39,6 @@ pub(super) struct PoliteQueue {
     key: Vec<u8>,
     /// How many hosts, from the first on, have no jobs any more because they were given up.
     hosts_given_up: usize,
-}
-
-/// How many jobs are held, and how many bytes of them.
-#[derive(Default)]
-struct HeldJobs {
-    jobs: usize,
-    bytes: usize,
-}
-
-impl HeldJobs {
-    fn add(&mut self, job: &Job<'_>) {
-        self.jobs += 1;
-        self.bytes += job.held_bytes();
-    }
-
-    fn remove(&mut self, job: &Job<'_>) {
-        self.jobs -= 1;
-        self.bytes -= job.held_bytes();
-    }
 }
 
 impl PoliteQueue {
