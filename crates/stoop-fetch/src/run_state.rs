@@ -1,14 +1,17 @@
 //! The state of a run that its threads share: the settings, what moves between the threads, their counters,
 //! and what failed. [`run`](crate::run) starts and joins the threads.
 
+mod worker_gauge;
+
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::Notify;
 
+pub(crate) use self::worker_gauge::WorkerGauge;
 use crate::addresses::{AddressFinder, ByAddress};
 use crate::capture::BodyBudget;
 use crate::distribute::InputGauge;
@@ -21,7 +24,7 @@ use crate::robots_known::KnownRobots;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
 use crate::stop::Stop;
-use crate::tuning_gauge::{TuningGauge, TuningState};
+use crate::tuning_gauge::TuningState;
 use crate::turns::{Mail, Mailboxes, Post};
 
 /// The state that the reader, the workers, the writer and the main thread of a run share.
@@ -60,33 +63,6 @@ pub(crate) struct RunState {
     /// Records at which the caller's filter panicked.
     filter_panics: AtomicU64,
     workers_left: AtomicUsize,
-}
-
-/// The progress of one worker. Written by that worker alone; a line of cache to itself.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(crate) struct WorkerGauge {
-    pub(crate) done: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    pub(crate) in_flight: AtomicIsize,
-    /// Jobs whose next request waits for the turn of its host, or for the delay before that.
-    pub(crate) waiting: AtomicUsize,
-    /// Bytes of content, of jobs that are done and of those in flight.
-    pub(crate) content_bytes: AtomicU64,
-    pub(crate) tuning: TuningGauge,
-}
-
-impl WorkerGauge {
-    /// How many jobs of the worker are in flight.
-    pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed).max(0).unsigned_abs()
-    }
-
-    /// Counts content as it comes. Only the worker's thread may: a load and a store are as good as an addition then.
-    pub(crate) fn add_content(&self, bytes: usize) {
-        let before = self.content_bytes.load(Ordering::Relaxed);
-        self.content_bytes.store(before + bytes as u64, Ordering::Relaxed);
-    }
 }
 
 impl RunState {
