@@ -61,9 +61,9 @@ impl Fetch {
         self
     }
 
-    /// Whether [`Outcome::capture`](crate::Outcome::capture) is there also where no format needs it, for a
-    /// [`filter`](Self::filter) that looks at content: all of it, or the first 1 MiB of content that is
-    /// [saved](Self::save). Off by default.
+    /// Whether [`Outcome::capture`](crate::Outcome::capture) is there also where no format needs it: for a
+    /// [`filter`](Self::filter) that looks at content, or where records are [taken as values](Self::run_records). It has all
+    /// of the content, or the first 1 MiB of content that is [saved](Self::save). Off by default.
     pub fn keep_content(mut self, keeps: bool) -> Self {
         self.settings.keeps_content = keeps;
         self
