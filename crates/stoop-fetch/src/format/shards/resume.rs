@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::parts::{FinishedShard, ManifestLine, Resumable, Shard, buffered, with_path};
 use super::spool::Spool;
-use super::{ShardFormat, ShardWriter, add};
+use super::writer::add;
+use super::{ShardFormat, ShardWriter};
 use crate::journal::{Checkpoint, ResumableWriter, cut, no_state};
 
 /// A file that is being written.

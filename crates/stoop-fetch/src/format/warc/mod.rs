@@ -1,6 +1,7 @@
 //! Records as WARC (ISO 28500), the format of web archives.
 
 mod cdxj;
+mod exchange;
 mod member;
 mod memory;
 mod names;
@@ -10,17 +11,14 @@ mod write;
 use std::mem;
 
 use self::cdxj::IndexEntry;
+use self::exchange::{Content, has_content};
 use self::member::{DEFAULT_LEVEL, Members};
 use self::memory::Memory;
-use self::names::{host, media_type, protocol, target_uri, uri};
-use self::revisits::{Original, Reference, Revisits};
-use self::write::{
-    Head, RECORD_END, payload_digest, put_request_head, put_response_head, record_id,
-};
+use self::names::target_uri;
+use self::revisits::Revisits;
+use self::write::{Head, RECORD_END, record_id};
 use super::timestamp::TimestampFormatter;
 use super::{JsonLines, RecordFormat, ShardFormat};
-use crate::capture::{Exchange, ExchangeResponse};
-use crate::earlier::EarlierResponse;
 use crate::record::Record;
 
 /// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
@@ -124,99 +122,6 @@ impl Warc {
         String::from_utf8(date).unwrap_or_default()
     }
 
-    /// Appends the records of a request and its response.
-    fn push_exchange(
-        &mut self,
-        memory: &mut Memory,
-        exchange: &Exchange,
-        content: Content<'_>,
-        date: &str,
-        start: usize,
-        into: &mut Vec<u8>,
-    ) {
-        let Some(response) = &exchange.response else { return };
-        let uri = uri(&exchange.url);
-        let (request_id, response_id) = (record_id(), record_id());
-        let protocol = protocol(response.version);
-        let (mut head, mut block) = (mem::take(&mut memory.head), mem::take(&mut memory.block));
-        let remote_ip = exchange.remote_ip.map(|ip| memory.text_of(ip));
-        let Exchange { method, target, request_fields, .. } = exchange;
-        put_request_head(&mut block, method, target, host(&exchange.url), request_fields);
-        head = Head::new(head, "request", &request_id, date)
-            .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", remote_ip)
-            .field("WARC-Concurrent-To", &response_id)
-            .maybe("WARC-Protocol", protocol)
-            .block("application/http;msgtype=request", block.len());
-        self.members.push(&[head.as_bytes(), &block, RECORD_END], into);
-
-        let begin = into.len();
-        let digest = payload_digest(content.bytes);
-        let has_length = content.is_kept && !matches!(response.status, 204 | 304);
-        let length = has_length.then_some(content.bytes.len());
-        let ExchangeResponse { status, fields, .. } = response;
-        put_response_head(&mut block, *status, fields, length, content.is_decoded);
-        let is_whole = length.is_some_and(|length| length > 0) && content.truncated.is_none();
-        let original = self.revisits.as_ref().filter(|_| is_whole).and_then(|revisits| {
-            revisits.original(&digest, || Original {
-                id: response_id.as_str().into(),
-                uri: uri.as_str().into(),
-                date: date.into(),
-            })
-        });
-        let reference = match (&original, content.not_modified) {
-            (Some(original), _) => Some(Reference::same_content(original)),
-            (None, Some(earlier)) => {
-                let date = (earlier.start_ms > 0).then(|| self.date(earlier.start_ms));
-                Some(Reference::not_modified(earlier.record_id.as_deref(), &uri, date))
-            }
-            (None, None) => None,
-        };
-        let (kind, bytes) = match &reference {
-            Some(_) => ("revisit", &[][..]),
-            None => ("response", content.bytes),
-        };
-        let fields_until_digest = Head::new(head, kind, &response_id, date)
-            .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", remote_ip)
-            .maybe("WARC-Protocol", protocol);
-        let fields_until_digest = match &reference {
-            None => fields_until_digest.maybe("WARC-Truncated", content.truncated),
-            Some(reference) => reference.add_to(fields_until_digest),
-        };
-        // What has not changed has the digest of the content that it refers to, which is not known here.
-        let digest = content.not_modified.is_none().then_some(digest);
-        let labelled = digest.as_deref().map(|digest| ["sha1:", digest].concat());
-        head = fields_until_digest
-            .maybe("WARC-Payload-Digest", labelled.as_deref())
-            .block("application/http;msgtype=response", block.len() + bytes.len());
-        let left_out = match self.split.is_asked_for && !bytes.is_empty() {
-            true => {
-                self.members.push(&[head.as_bytes(), &block], into);
-                self.split.place = Some(into.len());
-                self.members.push(&[RECORD_END], into);
-                bytes.len()
-            }
-            false => {
-                self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
-                0
-            }
-        };
-        self.entries.push(IndexEntry {
-            url: uri,
-            timestamp: digits(date),
-            media_type: match kind {
-                "revisit" => "warc/revisit".to_owned(),
-                _ => media_type(&response.fields),
-            },
-            status: response.status,
-            digest: digest.unwrap_or_else(|| "-".to_owned()),
-            offset: begin - start,
-            length: into.len() - begin + left_out,
-        });
-        (memory.head, memory.block) = (head, block);
-    }
-
     /// Appends the record of what came of the job.
     fn push_metadata(
         &mut self,
@@ -250,25 +155,6 @@ impl Warc {
             .block("application/warc-fields", block.len());
         self.members.push(&[head.as_bytes(), block.as_bytes(), RECORD_END], into);
     }
-}
-
-/// The first digits of a time: those until its second.
-fn digits(date: &str) -> String {
-    let mut digits = String::with_capacity(14);
-    digits.extend(date.chars().filter(char::is_ascii_digit).take(14));
-    digits
-}
-
-/// The content that a response record has.
-#[derive(Clone, Copy)]
-struct Content<'a> {
-    bytes: &'a [u8],
-    /// It is what the response had, as far as it was received.
-    is_kept: bool,
-    is_decoded: bool,
-    truncated: Option<&'static str>,
-    /// The response is a 304: an earlier one is still right.
-    not_modified: Option<&'a EarlierResponse>,
 }
 
 impl RecordFormat for Warc {
@@ -349,9 +235,4 @@ impl ShardFormat for Warc {
         serde_json::to_writer(into, &self.entries).expect("plain data, into memory");
         self.entries.clear();
     }
-}
-
-/// Whether a response may have content that is not kept.
-fn has_content(response: Option<&ExchangeResponse>) -> bool {
-    response.is_some_and(|response| response.fields.first("content-length") != Some(b"0"))
 }
