@@ -295,7 +295,7 @@ fn files_in_a_folder_have_each_url_once_however_often_a_run_is_killed() {
         let names: BTreeSet<_> = names.iter().map(fs::DirEntry::file_name).collect();
         let is_partial = |name: &std::ffi::OsString| name.to_string_lossy().contains("partial");
         assert!(!names.iter().any(is_partial), "{names:?}");
-        let manifest = fs::read_to_string(runs.path("run/part.manifest.jsonl")).expect("written");
+        let manifest = fs::read_to_string(runs.path("run/part.manifest")).expect("written");
         let listed: Vec<serde_json::Value> =
             manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(listed.len(), runs.parts(extension).len());

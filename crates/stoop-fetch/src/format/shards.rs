@@ -25,8 +25,8 @@ pub use self::writer::ShardWriter;
 ///
 /// A file that is being written has `.partial` after its name; it gets its name with its last record. In a run with a
 /// [`RunFolder`](crate::RunFolder) it does so after the journal says that it is complete, and never changes then. The manifest,
-/// `PREFIX.manifest.jsonl`, has a line of JSON for each file that is complete: `file`, `bytes`, `records`, `ok` (a
-/// status of 2xx), `errors`, and `index`, if it has one.
+/// `PREFIX.manifest`, has a line of JSON for each file that is complete: `file`, `bytes`, `records`, `ok` (a status of
+/// 2xx), `errors`, and `index`, if it has one. A pattern such as `*.jsonl` matches the files alone.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, format::{Shards, Warc}, source::Lines};
@@ -35,7 +35,7 @@ pub use self::writer::ShardWriter;
 /// let (format, writer) = Shards::new(&out).bytes_max(100 << 20).open(Warc::new())?;
 /// let finished = Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
 /// # assert_eq!(finished.figures().total_urls, 1);
-/// # assert!(out.join("part-00000.warc.gz").exists() && out.join("part.manifest.jsonl").exists());
+/// # assert!(out.join("part-00000.warc.gz").exists() && out.join("part.manifest").exists());
 /// # std::fs::remove_dir_all(&out).ok();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -200,7 +200,7 @@ impl<F: ShardFormat> ShardWriter<F> {
     }
 
     pub(super) fn manifest(&self) -> PathBuf {
-        self.path(&format!("{}.manifest.jsonl", self.shards.prefix))
+        self.path(&format!("{}.manifest", self.shards.prefix))
     }
 
     /// Where the index of the file `name` is while that is written, by a run that can be resumed.

@@ -208,7 +208,7 @@ async fn shards_are_indexed_and_have_each_job_once() {
     });
     finished.await.expect("no panic").expect("ran");
 
-    let manifest = fs::read_to_string(folder.0.join("crawl.manifest.jsonl")).expect("written");
+    let manifest = fs::read_to_string(folder.0.join("crawl.manifest")).expect("written");
     let lines: Vec<Value> =
         manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert!(lines.len() >= 3, "{manifest}");
