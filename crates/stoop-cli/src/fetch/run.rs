@@ -179,15 +179,17 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
         Some(CompressionName::None) => warc.uncompressed(),
         _ => warc,
     };
+    let tar = Tar::new().of_shard(plan.jobs.shard);
     if let RecordOutput::Folder(folder) = &plan.output {
         let shards = Shards::new(folder)
+            .of_shard(plan.jobs.shard)
             .bytes_max(plan.file_size.unwrap_or(FILE_SIZE))
             .exclusive(plan.run.has_own_output(folder));
         return match plan.format {
             LineFormat::Csv => begin.shards(csv, shards),
             LineFormat::Jsonl | LineFormat::Pretty => begin.shards(lines, shards),
             LineFormat::Warc => begin.shards(warc, shards),
-            LineFormat::Tar => begin.shards(Tar::new(), shards),
+            LineFormat::Tar => begin.shards(tar, shards),
             LineFormat::Parquet => begin.tables(parquet(plan), shards),
         };
     }
@@ -199,7 +201,7 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
                 && matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
             begin.records(if is_plain { warc.uncompressed() } else { warc })
         }
-        LineFormat::Tar => begin.records(Tar::new()),
+        LineFormat::Tar => begin.records(tar),
         LineFormat::Parquet => begin.table(parquet(plan)),
         LineFormat::Pretty => begin.records(Pretty { is_coloured: plan.is_coloured }),
     }

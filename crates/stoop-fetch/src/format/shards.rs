@@ -19,6 +19,7 @@ use self::parts::with_path;
 pub use self::records::ShardRecords;
 pub use self::shard_format::ShardFormat;
 pub use self::writer::ShardWriter;
+use crate::source::Shard;
 
 /// A folder of files, each with the records of a format up to a length: `PREFIX-00000.EXTENSION` and so on, after those
 /// that are there. No file is overwritten.
@@ -43,6 +44,7 @@ pub use self::writer::ShardWriter;
 pub struct Shards {
     folder: PathBuf,
     prefix: String,
+    shard: Option<Shard>,
     bytes_max: u64,
     is_exclusive: bool,
 }
@@ -53,6 +55,7 @@ impl Shards {
         Self {
             folder: folder.into(),
             prefix: "part".to_owned(),
+            shard: None,
             bytes_max: 1 << 30,
             is_exclusive: false,
         }
@@ -62,6 +65,13 @@ impl Shards {
     #[must_use]
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         Self { prefix: prefix.into(), ..self }
+    }
+
+    /// The shard of the list that the run fetches, which the names of the files have then: `part-2of4-00000.EXTENSION`, and
+    /// `part-2of4.manifest`. So the files of all shards can be put into one folder. By default none.
+    #[must_use]
+    pub fn of_shard(self, shard: impl Into<Option<Shard>>) -> Self {
+        Self { shard: shard.into(), ..self }
     }
 
     /// The length that a file has at most, in bytes, unless a single record is longer; what stands at its end comes on
@@ -83,7 +93,13 @@ impl Shards {
     ///
     /// # Errors
     /// The folder cannot be made or read.
-    pub fn open<F: ShardFormat>(self, format: F) -> io::Result<(ShardRecords<F>, ShardWriter<F>)> {
+    pub fn open<F: ShardFormat>(
+        mut self,
+        format: F,
+    ) -> io::Result<(ShardRecords<F>, ShardWriter<F>)> {
+        if let Some(shard) = self.shard.take() {
+            self.prefix = format!("{}-{}", self.prefix, shard.label());
+        }
         let of = |error: io::Error| with_path(&error, &self.folder);
         fs::create_dir_all(&self.folder).map_err(of)?;
         let next = self.next_number().map_err(of)?;

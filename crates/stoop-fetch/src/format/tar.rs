@@ -7,6 +7,7 @@ use ::tar::{EntryType, Header};
 
 use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::record::Record;
+use crate::source::Shard;
 
 /// What a file in a tar is padded to.
 const BLOCK_BYTES: usize = 512;
@@ -14,7 +15,8 @@ const BLOCK_BYTES: usize = 512;
 /// A tar of samples as [WebDataset](https://github.com/webdataset/webdataset) reads it: for each job `KEY.json`, the line
 /// that [`JsonLines`] writes, and before it the content of its response, if it has some, as `KEY.EXTENSION`. Keys are
 /// numbers of nine digits that begin at 0 in each run; in a run with a [`RunFolder`](crate::RunFolder), the places of the
-/// jobs in the source, with `-1` behind the key when the job is done anew because it failed, and so on.
+/// jobs in the source, with `-1` behind the key when the job is done anew because it failed, and so on. The keys of two runs
+/// are the same numbers, unless each fetches a shard of one list ([`of_shard`](Self::of_shard)).
 ///
 /// The extension is that of the response's Content-Type, for those in common use; `bin` for others, and `data.json` for
 /// JSON, since `json` is the record's.
@@ -31,12 +33,22 @@ pub struct Tar {
     lines: JsonLines,
     line: Vec<u8>,
     next: Arc<AtomicU64>,
+    /// What keys begin with.
+    prefix: Box<str>,
 }
 
 impl Tar {
     /// A tar without compression.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The shard of the list that the run fetches, which keys begin with then: `2of4-000000000`. So no two tars of one list
+    /// have the same key. By default none.
+    #[must_use]
+    pub fn of_shard(self, shard: impl Into<Option<Shard>>) -> Self {
+        let prefix = shard.into().map(|shard| shard.label() + "-").unwrap_or_default();
+        Self { prefix: prefix.into(), ..self }
     }
 }
 
@@ -45,8 +57,8 @@ impl Tar {
     fn push(&mut self, record: &Record<'_>, is_split: bool, into: &mut Vec<u8>) -> Option<usize> {
         let key = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
         let key = match record.round {
-            0 => format!("{key:09}"),
-            round => format!("{key:09}-{round}"),
+            0 => format!("{}{key:09}", self.prefix),
+            round => format!("{}{key:09}-{round}", self.prefix),
         };
         let seconds = u64::try_from(record.start_ms / 1000).unwrap_or_default();
         let mut place = None;
@@ -187,6 +199,15 @@ mod tests {
         assert_eq!(names, [("000000000.png", 5), ("000000000.json", 5), ("000000001.json", 6)]);
         assert_eq!(files[0].2, content);
         assert!(files[2].2.starts_with(b"{\"v\":1,\"url\":\"http://b/\""));
+    }
+
+    #[test]
+    fn the_samples_of_a_shard_have_it_in_their_keys() {
+        let failed = Outcome::new(ResultCode::Error("dns_nxdomain"));
+        let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &failed);
+        let mut bytes = Vec::new();
+        Tar::new().of_shard(Shard::new(3, 10).expect("one")).format(&record, &mut bytes);
+        assert!(bytes.starts_with(b"03of10-000000000.json\0"));
     }
 
     #[test]

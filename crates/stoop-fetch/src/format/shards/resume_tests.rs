@@ -206,3 +206,27 @@ fn records_that_are_not_whole_any_more_are_an_error_that_names_their_file() {
     let error = writer.restore(Some(&checkpoint.state)).unwrap_err().to_string();
     assert!(error.contains("part-00000.whole.records.partial"), "{error}");
 }
+
+#[test]
+fn the_files_of_all_shards_of_a_list_can_be_in_one_folder() {
+    let folder = Folder::new("of-shards");
+    let mut names = Vec::new();
+    for number in [1, 2, 10] {
+        let shard = crate::source::Shard::new(number, 10).expect("one of ten");
+        let shards = Shards::new(&folder.0).of_shard(shard).bytes_max(1_000);
+        let (mut format, mut writer) = shards.open(JsonLines::new()).expect("a folder");
+        let outcome = Outcome::new(ResultCode::Status(200));
+        let mut bytes = Vec::new();
+        for _ in 0..12 {
+            let record = Record::new(b"http://a/", 0, Duration::ZERO, &outcome);
+            format.format(&record, &mut bytes);
+        }
+        format.end(&mut bytes);
+        writer.write_all(&bytes).expect("writable");
+        for part in 0..2 {
+            names.push(format!("part-{number:02}of10-0000{part}.jsonl"));
+        }
+        names.push(format!("part-{number:02}of10.manifest"));
+    }
+    assert_eq!(folder.names(), names, "in the order of the shards");
+}
