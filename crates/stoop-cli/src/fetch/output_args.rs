@@ -78,7 +78,8 @@ pub(crate) enum LineFormat {
     /// an archive of requests and answers with their content, WARC/1.1, compressed unless the name of
     /// FILE ends with .warc; in a folder each file has its index, in CDXJ
     Warc,
-    /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content
+    /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content, as
+    /// KEY.jpg; what --truncate cut, or broke off, is KEY.jpg.truncated, and no sample
     Tar,
     /// a table of Apache Parquet: the fields of jsonl as columns, and headers and body with the content;
     /// no body with --no-body, --no-content, --head or --save. FILE gets its name when it is whole

@@ -18,6 +18,10 @@ const BLOCK_BYTES: usize = 512;
 /// jobs in the source, with `-1` behind the key when the job is done anew because it failed, and so on. The keys of two runs
 /// are the same numbers, unless each fetches a shard of one list ([`of_shard`](Self::of_shard)).
 ///
+/// Content that is not whole is no sample: where it was [cut](crate::Fetch::truncate_bodies) or broke off, its file is
+/// `KEY.EXTENSION.truncated`, which no decoder of WebDataset takes for the other, and the record says why (`truncated`). A
+/// job that came to an error before any content has the record alone.
+///
 /// The extension is that of the response's Content-Type, for those in common use; `bin` for others, and `data.json` for
 /// JSON, since `json` is the record's.
 ///
@@ -66,7 +70,8 @@ impl Tar {
             && !capture.content.is_empty()
         {
             let media_type = capture.fields.first("content-type").unwrap_or_default();
-            let name = format!("{key}.{}", extension(media_type));
+            let mark = if capture.truncated.is_some() { ".truncated" } else { "" };
+            let name = format!("{key}.{}{mark}", extension(media_type));
             let length = capture.content.len();
             push_head(&name, seconds, length, into);
             match is_split {
@@ -199,6 +204,23 @@ mod tests {
         assert_eq!(names, [("000000000.png", 5), ("000000000.json", 5), ("000000001.json", 6)]);
         assert_eq!(files[0].2, content);
         assert!(files[2].2.starts_with(b"{\"v\":1,\"url\":\"http://b/\""));
+    }
+
+    #[test]
+    fn content_that_is_not_whole_is_not_the_file_of_a_sample() {
+        let mut fields = Fields::new();
+        fields.push("content-type", b"application/json").expect("a field");
+        let mut capture = Capture::new("http://a/", 200, fields, b"{\"half\":".to_vec());
+        capture.truncated = Some(crate::Truncated::Length);
+        let details = crate::Details { truncated: Some("length"), ..crate::Details::default() };
+        let mut outcome = Outcome::new(ResultCode::Status(200));
+        (outcome.capture, outcome.details) = (Some(Box::new(capture)), Some(Box::new(details)));
+        let mut bytes = Vec::new();
+        let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &outcome);
+        Tar::new().format(&record, &mut bytes);
+        assert!(bytes.starts_with(b"000000000.data.json.truncated\0"));
+        let line = String::from_utf8_lossy(&bytes[3 * BLOCK_BYTES..]);
+        assert!(line.contains("\"truncated\":\"length\""), "{line}");
     }
 
     #[test]

@@ -275,6 +275,10 @@ async fn a_tar_of_samples_is_read_by_python() {
         }
     }
     assert!(files.iter().any(|(name, content)| name.ends_with(".html") && bytes(content) == TEXT));
+    let cut = files.iter().filter(|(name, _)| name.ends_with(".bin.truncated"));
+    let mut cut: Vec<_> = cut.map(|(_, content)| bytes(content).len()).collect();
+    cut.sort_unstable();
+    assert_eq!(cut, [9, 4000], "what broke off, and what was cut");
 }
 
 #[tokio::test]
