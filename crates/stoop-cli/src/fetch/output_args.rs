@@ -36,6 +36,13 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) revisits: bool,
 
+    /// The keys of -f tar: number, from 000000000 on in each run, so that two runs have the same; or id, so
+    /// that files are named by what the list calls them. All but letters, digits, '-' and '_' is percent-encoded then. A
+    /// URL without an id, or with that of one before, is not fetched (invalid_job); that takes some 20 bytes of
+    /// memory for each [default: number]
+    #[arg(long, value_name = "NAMES")]
+    pub(super) tar_key: Option<TarKey>,
+
     /// Begin csv with a line of the columns' names
     #[arg(long)]
     pub(super) csv_header: bool,
@@ -98,6 +105,15 @@ pub(crate) enum CompressionName {
     Gzip,
     /// not at all
     None,
+}
+
+/// What the samples of a tar are named by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TarKey {
+    /// 000000017, in the order of the lines, with --run the place of the URL; with --shard 1of4-000000017
+    Number,
+    /// the job's id
+    Id,
 }
 
 fn file_size(text: &str) -> Result<u64, String> {

@@ -43,6 +43,7 @@ pub(super) fn check_output(
         _ if args.revisits && format != LineFormat::Warc => {
             "--revisits is for archives: add -f warc"
         }
+        _ if args.tar_key.is_some() && format != LineFormat::Tar => "--tar-key is for -f tar",
         _ if args.file_size.is_some() && !is_folder => {
             "--file-size is for files in a folder: -o FOLDER/"
         }

@@ -21,7 +21,7 @@ use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
-use super::output_args::{CompressionName, LineFormat, SummaryStyle};
+use super::output_args::{CompressionName, LineFormat, SummaryStyle, TarKey};
 use super::output_check::check_output;
 use super::run_args::RunArgs;
 use super::stall_args::StallArgs;
@@ -98,6 +98,8 @@ pub(crate) struct FetchPlan {
     pub(super) compression: Option<CompressionName>,
     /// A table has no content.
     pub(super) has_no_body: bool,
+    /// Samples of a tar are named by the ids of their jobs.
+    pub(crate) has_id_keys: bool,
     /// CSV begins with the names of its columns.
     pub(crate) has_csv_header: bool,
     pub(crate) format: LineFormat,
@@ -185,6 +187,8 @@ impl FetchPlan {
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
         let jobs = args.input.jobs(args.politeness.group())?;
+        let has_id_keys = args.output.tar_key == Some(TarKey::Id);
+        jobs.check_ids(has_id_keys)?;
         let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
             Some(path) => UrlSource::File(path),
@@ -251,6 +255,7 @@ impl FetchPlan {
             has_revisits: args.output.revisits,
             compression: args.output.compression,
             has_no_body,
+            has_id_keys,
             format,
             has_csv_header: args.output.csv_header,
             summary: args.output.summary(),

@@ -179,7 +179,7 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
         Some(CompressionName::None) => warc.uncompressed(),
         _ => warc,
     };
-    let tar = Tar::new().of_shard(plan.jobs.shard);
+    let tar = Tar::new().of_shard(plan.jobs.shard).keys_by_id(plan.has_id_keys);
     if let RecordOutput::Folder(folder) = &plan.output {
         let shards = Shards::new(folder)
             .of_shard(plan.jobs.shard)

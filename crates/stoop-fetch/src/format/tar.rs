@@ -1,10 +1,13 @@
 //! Records as tar, in the layout of WebDataset.
 
+mod keys;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ::tar::{EntryType, Header};
 
+use self::keys::Keys;
 use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::record::Record;
 use crate::source::Shard;
@@ -37,8 +40,7 @@ pub struct Tar {
     lines: JsonLines,
     line: Vec<u8>,
     next: Arc<AtomicU64>,
-    /// What keys begin with.
-    prefix: Box<str>,
+    keys: Keys,
 }
 
 impl Tar {
@@ -52,18 +54,25 @@ impl Tar {
     #[must_use]
     pub fn of_shard(self, shard: impl Into<Option<Shard>>) -> Self {
         let prefix = shard.into().map(|shard| shard.label() + "-").unwrap_or_default();
-        Self { prefix: prefix.into(), ..self }
+        Self { keys: Keys { prefix: prefix.into(), ..self.keys }, ..self }
+    }
+
+    /// Whether keys are the identifiers of jobs, in place of numbers. They have no dot and no slash: all but letters, digits,
+    /// `-` and `_` is percent-encoded, and what has more than 45 bytes then is cut, with 16 digits of its BLAKE3. Behind the
+    /// key of a job that is done anew is `~1`, and so on. What has no identifier, and what is no job (`invalid_job`), has `~`
+    /// and its number. Jobs with the same identifier have the same key: see
+    /// [`DistinctIds`](crate::source::DistinctIds). Off by default.
+    #[must_use]
+    pub fn keys_by_id(self, are_ids: bool) -> Self {
+        Self { keys: Keys { are_ids, ..self.keys }, ..self }
     }
 }
 
 impl Tar {
     /// Appends the files of a record, the first without its content if that `is_split`; returns where that belongs.
     fn push(&mut self, record: &Record<'_>, is_split: bool, into: &mut Vec<u8>) -> Option<usize> {
-        let key = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
-        let key = match record.round {
-            0 => format!("{}{key:09}", self.prefix),
-            round => format!("{}{key:09}-{round}", self.prefix),
-        };
+        let number = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
+        let key = self.keys.key(record, number);
         let seconds = u64::try_from(record.start_ms / 1000).unwrap_or_default();
         let mut place = None;
         if let Some(capture) = &record.outcome.capture
