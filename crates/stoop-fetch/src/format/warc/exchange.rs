@@ -25,6 +25,22 @@ pub(super) struct Content<'a> {
     pub(super) not_modified: Option<&'a EarlierResponse>,
 }
 
+impl Content<'_> {
+    /// None of the content of a response is kept, and the record's head says so.
+    pub(super) fn not_kept(exchange: &Exchange) -> Self {
+        let response = exchange.response.as_ref();
+        let may_have_some =
+            response.is_some_and(|it| it.fields.first("content-length") != Some(b"0"));
+        Self {
+            bytes: &[],
+            is_kept: exchange.method != "HEAD",
+            is_decoded: false,
+            truncated: may_have_some.then_some("unspecified"),
+            not_modified: None,
+        }
+    }
+}
+
 impl Warc {
     /// Appends the records of a request and its response.
     pub(super) fn push_exchange(
@@ -125,9 +141,4 @@ fn digits(date: &str) -> String {
     let mut digits = String::with_capacity(14);
     digits.extend(date.chars().filter(char::is_ascii_digit).take(14));
     digits
-}
-
-/// Whether a response may have content that is not kept.
-pub(super) fn has_content(response: Option<&ExchangeResponse>) -> bool {
-    response.is_some_and(|response| response.fields.first("content-length") != Some(b"0"))
 }

@@ -11,7 +11,7 @@ mod write;
 use std::mem;
 
 use self::cdxj::IndexEntry;
-use self::exchange::{Content, has_content};
+use self::exchange::Content;
 use self::member::{DEFAULT_LEVEL, Members};
 use self::memory::Memory;
 use self::names::target_uri;
@@ -29,7 +29,9 @@ use crate::record::Record;
 /// ones are plain. What the archive has is what was received after chunks and content codings were taken off; the
 /// fields that say otherwise are named `X-Archive-Orig-…`. `WARC-Protocol` has the version of HTTP, and the heads of
 /// HTTP/2 are written as those of HTTP/1.1. Not kept are the content of requests, that of redirects on the way
-/// (`WARC-Truncated: unspecified`), and the exchanges of a job that came to an error before its last response.
+/// (`WARC-Truncated: unspecified`), and requests without a response. Of a job that came to an error the exchanges before
+/// that are kept, and the content that had come, with `WARC-Truncated` (`length`, `time` or `disconnect`); not those of one
+/// that was cut off with the run.
 /// A 304 to a condition of [`Fetch::if_changed_since`](crate::Fetch::if_changed_since) is of type `revisit` with the profile
 /// `server-not-modified`, and refers to the earlier response by its URL and date, and by its record where that was read from
 /// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
@@ -162,28 +164,20 @@ impl RecordFormat for Warc {
         let (start, date) = (into.len(), self.date(record.start_ms));
         let mut memory = mem::take(&mut self.memory);
         self.entries.clear();
-        if let Some(capture) = &record.outcome.capture {
-            let last = capture.exchanges.len().saturating_sub(1);
-            for (at, exchange) in capture.exchanges.iter().enumerate() {
-                let content = match at == last {
-                    true => Content {
-                        bytes: &capture.content,
-                        is_kept: record.method != "HEAD",
-                        is_decoded: capture.is_decoded,
-                        truncated: capture.truncated.map(crate::Truncated::as_str),
-                        not_modified: capture.not_modified.as_deref(),
-                    },
-                    // None of a redirect's content is kept, and the record's head says so.
-                    false => Content {
-                        bytes: &[],
-                        is_kept: exchange.method != "HEAD",
-                        is_decoded: false,
-                        truncated: has_content(exchange.response.as_ref()).then_some("unspecified"),
-                        not_modified: None,
-                    },
-                };
-                self.push_exchange(&mut memory, exchange, content, &date, start, into);
-            }
+        let capture = record.outcome.capture.as_deref();
+        let exchanges = record.outcome.known_exchanges();
+        for (at, exchange) in exchanges.iter().enumerate() {
+            let content = match capture {
+                Some(capture) if at + 1 == exchanges.len() => Content {
+                    bytes: &capture.content,
+                    is_kept: record.method != "HEAD",
+                    is_decoded: capture.is_decoded,
+                    truncated: capture.truncated.map(crate::Truncated::as_str),
+                    not_modified: capture.not_modified.as_deref(),
+                },
+                _ => Content::not_kept(exchange),
+            };
+            self.push_exchange(&mut memory, exchange, content, &date, start, into);
         }
         self.push_metadata(&mut memory, record, &date, into);
         self.memory = memory;
