@@ -2,23 +2,27 @@
 
 mod cdxj;
 mod exchange;
+mod file;
+mod index_file;
 mod member;
 mod memory;
 mod names;
 mod revisits;
 mod write;
 
-use std::mem;
+use std::path::Path;
+use std::{io, mem};
 
 use self::cdxj::IndexEntry;
 use self::exchange::Content;
+pub use self::file::WarcFile;
 use self::member::{DEFAULT_LEVEL, Members};
 use self::memory::Memory;
 use self::names::target_uri;
 use self::revisits::Revisits;
 use self::write::{Head, RECORD_END, record_id};
 use super::timestamp::TimestampFormatter;
-use super::{JsonLines, RecordFormat, ShardFormat};
+use super::{JsonLines, RecordFormat, ShardFormat, ShardRecords};
 use crate::record::Record;
 
 /// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
@@ -37,7 +41,8 @@ use crate::record::Record;
 /// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
 /// `***`; what responses set as cookies is kept.
 ///
-/// Written to a single file it is complete; [`Shards`](super::Shards) makes files of a length and their CDXJ index.
+/// Written to any writer it is complete; [`open`](Self::open) makes a file with its CDXJ index beside it, and
+/// [`Shards`](super::Shards) files of a length with theirs.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, format::Warc, source::Lines};
@@ -115,6 +120,28 @@ impl Warc {
     #[must_use]
     pub fn software(self, software: impl Into<Box<str>>) -> Self {
         Self { software: software.into(), ..self }
+    }
+
+    /// The format and the writer of a run whose records are one file at `path`, with its index beside it: `crawl.cdxj` beside
+    /// `crawl.warc` or `crawl.warc.gz`. They belong together. What is there is made anew, unless a run with a
+    /// [`RunFolder`](crate::RunFolder) goes on.
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, format::Warc, source::Lines};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("stoop-fetch-warc-example-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let (format, writer) = Warc::new().open(folder.join("crawl.warc.gz"))?;
+    /// Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
+    /// assert!(folder.join("crawl.cdxj").exists());
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// It cannot be opened, or is no file.
+    pub fn open(self, path: impl AsRef<Path>) -> io::Result<(ShardRecords<Self>, WarcFile)> {
+        WarcFile::open(self, path.as_ref())
     }
 
     /// The time as WARC has it.
