@@ -32,7 +32,8 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) no_body: bool,
 
-    /// In an archive, refer to content that it has already in place of writing it again, by its digest
+    /// In an archive, refer to content that it has already in place of writing it again, by its digest. With
+    /// --run, content that comes several times at once may be written several times
     #[arg(long)]
     pub(super) revisits: bool,
 

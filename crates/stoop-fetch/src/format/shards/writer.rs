@@ -109,7 +109,7 @@ impl<F: ShardFormat> ShardWriter<F> {
         let shard = self.current.as_mut().expect("begun");
         shard.bytes += pieces::write_all(&mut shard.file, frame.take(bytes))?;
         if frame.is_whole() {
-            return count(&self.format, shard, &frame.entry, start, frame.result);
+            return count(&mut self.format, shard, &frame.entry, start, frame.result);
         }
         self.split = Some(SplitRecord { frame, start });
         Ok(())
@@ -231,7 +231,7 @@ pub(super) fn add<F: ShardFormat>(
 
 /// Adds a record that begins at `start` of a file to the index and the counts of that.
 fn count<F: ShardFormat>(
-    format: &F,
+    format: &mut F,
     shard: &mut Shard,
     entry: &[u8],
     start: u64,
@@ -244,6 +244,7 @@ fn count<F: ShardFormat>(
             None => shard.index.push(line),
         }
     }
+    format.written(entry);
     shard.counts.records += 1;
     shard.counts.ok += u64::from(result == 0);
     shard.counts.errors += u64::from(result == 2);

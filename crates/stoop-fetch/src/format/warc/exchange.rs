@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::Warc;
-use super::cdxj::IndexEntry;
+use super::cdxj::{IndexEntry, IndexedOriginal};
 use super::memory::Memory;
 use super::names::{host, media_type, protocol, uri};
 use super::revisits::{Original, Reference};
@@ -120,6 +120,11 @@ impl Warc {
                 0
             }
         };
+        let has_content = self.revisits.is_some() && is_whole && reference.is_none();
+        let original = has_content.then(|| IndexedOriginal {
+            record_id: response_id.as_str().into(),
+            record_date: date.into(),
+        });
         self.entries.push(IndexEntry {
             url: uri,
             timestamp: digits(date),
@@ -131,6 +136,7 @@ impl Warc {
             digest: digest.unwrap_or_else(|| "-".to_owned()),
             offset: begin - start,
             length: into.len() - begin + left_out,
+            original,
         });
         (memory.head, memory.block) = (head, block);
     }

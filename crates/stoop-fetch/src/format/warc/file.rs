@@ -77,6 +77,7 @@ impl WarcFile {
     fn end_frame(&mut self, frame: &OpenFrame, start: u64) -> io::Result<()> {
         if !frame.is_end() {
             let lines = self.format.index_lines(&frame.entry, start, &self.name);
+            self.format.written(&frame.entry);
             return lines.iter().try_for_each(|line| self.index.push(line));
         }
         self.file.flush()?;
@@ -122,10 +123,16 @@ impl Write for WarcFile {
 impl ResumableWriter for WarcFile {
     fn restore(&mut self, state: Option<&[u8]>) -> io::Result<()> {
         self.is_resumable = true;
+        let remembers = self.format.begin_resumable();
         let Some(state) = state else { return self.begin() };
         let (bytes, index_bytes) = places(state).ok_or_else(no_state)?;
         cut(self.file.get_mut(), bytes)?;
-        self.index.reopen(index_bytes, |_| ())?;
+        let format = &mut self.format;
+        self.index.reopen(index_bytes, |line| {
+            if remembers {
+                format.remember(line);
+            }
+        })?;
         (self.bytes, self.has_begun) = (bytes, true);
         Ok(())
     }

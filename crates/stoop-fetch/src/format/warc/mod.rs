@@ -13,13 +13,13 @@ mod write;
 use std::path::Path;
 use std::{io, mem};
 
-use self::cdxj::IndexEntry;
+use self::cdxj::{IndexEntry, IndexedOriginal, OriginalLine};
 use self::exchange::Content;
 pub use self::file::WarcFile;
 use self::member::{DEFAULT_LEVEL, Members};
 use self::memory::Memory;
 use self::names::target_uri;
-use self::revisits::Revisits;
+use self::revisits::{Original, Revisits};
 use self::write::{Head, RECORD_END, record_id};
 use super::timestamp::TimestampFormatter;
 use super::{JsonLines, RecordFormat, ShardFormat, ShardRecords};
@@ -108,9 +108,13 @@ impl Warc {
 
     /// Writes content once: where a response has the content of one before, by its digest, a record of type `revisit`
     /// with its head and a reference takes the place of the record of type `response` (WARC 1.1 §6.7.2). What the
-    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. A run that
-    /// is [resumed](crate::RunFolder) does not remember what was written before, and writes such content once more. Off by
+    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. Off by
     /// default.
+    ///
+    /// In a run with a [`RunFolder`](crate::RunFolder) a record refers only to what is before it in the files, so that none is
+    /// cut off that another refers to: content that comes several times at once may be written several times. A run that is
+    /// resumed remembers what the indexes of its files have, whose lines have `record_id` and `record_date` for that. So it is for
+    /// [`Shards`](super::Shards) and the file of [`open`](Self::open), and not for other writers.
     #[must_use]
     pub fn revisits(self, memory: usize) -> Self {
         Self { revisits: Some(Revisits::new(memory)), ..self }
@@ -245,6 +249,29 @@ impl ShardFormat for Warc {
 
     fn begin_shard(&mut self, name: &str, into: &mut Vec<u8>) {
         self.push_info(Some(name), into);
+    }
+
+    fn begin_resumable(&mut self) -> bool {
+        self.revisits.as_ref().inspect(|revisits| revisits.count_when_written()).is_some()
+    }
+
+    fn written(&mut self, entry: &[u8]) {
+        let Some(revisits) = &self.revisits else { return };
+        let entries: Vec<IndexEntry> = serde_json::from_slice(entry).unwrap_or_default();
+        for IndexEntry { url, digest, original, .. } in entries {
+            if let Some(IndexedOriginal { record_id, record_date }) = original {
+                let original = Original { id: record_id, uri: url.into(), date: record_date };
+                revisits.written(&digest, original);
+            }
+        }
+    }
+
+    fn remember(&mut self, line: &[u8]) {
+        if let (Some(revisits), Some(line)) = (&self.revisits, OriginalLine::read(line)) {
+            let IndexedOriginal { record_id, record_date } = line.original;
+            let original = Original { id: record_id, uri: line.url, date: record_date };
+            revisits.written(&line.digest, original);
+        }
     }
 
     fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {

@@ -8,7 +8,7 @@ use stoop::{Fields, Method, Version};
 
 use super::*;
 use crate::capture::{Capture, Exchange, ExchangeResponse};
-use crate::format::RecordFormat;
+use crate::format::{RecordFormat, Shards};
 use crate::record::{Outcome, Record};
 use crate::summary::ResultCode;
 
@@ -60,10 +60,10 @@ impl Drop for Folder {
     }
 }
 
-fn outcome(url: &str) -> Outcome {
+fn outcome(url: &str, content: &str) -> Outcome {
     let response =
         ExchangeResponse { status: 200, version: Version::HTTP_11, fields: Fields::new() };
-    let mut capture = Capture::new(url, 200, Fields::new(), url.as_bytes().to_vec());
+    let mut capture = Capture::new(url, 200, Fields::new(), content.as_bytes().to_vec());
     capture.exchanges = vec![Exchange {
         url: url.to_owned(),
         method: Method::GET,
@@ -77,13 +77,18 @@ fn outcome(url: &str) -> Outcome {
     outcome
 }
 
+/// The records of a URL with this content.
+fn formatted(records: &mut ShardRecords<Warc>, url: &str, content: &str) -> Vec<u8> {
+    let outcome = outcome(url, content);
+    let mut bytes = Vec::new();
+    records.format(&Record::new(url.as_bytes(), 0, Duration::ZERO, &outcome), &mut bytes);
+    bytes
+}
+
 /// Writes the records of these URLs, each in two parts.
 fn write(records: &mut ShardRecords<Warc>, writer: &mut WarcFile, urls: &[&str]) {
     for url in urls {
-        let outcome = outcome(url);
-        let mut bytes = Vec::new();
-        let record = Record::new(url.as_bytes(), 0, Duration::ZERO, &outcome);
-        records.format(&record, &mut bytes);
+        let bytes = formatted(records, url, url);
         let (one, other) = bytes.split_at(bytes.len() / 2);
         writer.write_all(one).expect("writable");
         writer.flush().expect_err("half a record");
@@ -155,6 +160,79 @@ fn an_archive_goes_on_where_it_was_with_its_index() {
     assert_eq!(folder.indexed().len(), 4);
     let (_, mut other) = open();
     other.restore(Some(b"another state")).expect_err("it is of another output");
+}
+
+/// The records of URLs that all have the same content are written by one writer, and then by another that goes on.
+fn check_what_is_referred_to<W: ResumableWriter>(
+    open: impl Fn() -> (ShardRecords<Warc>, W),
+    read: impl Fn() -> String,
+) {
+    let (mut records, mut first) = open();
+    first.restore(None).expect("a beginning");
+    let mut others = records.clone();
+    // Of two that are formatted at once, either may be the one that is lost.
+    let (one, other) =
+        (formatted(&mut records, "http://a/", "x"), formatted(&mut others, "http://b/", "x"));
+    first.write_all(&other).expect("writable");
+    let third = formatted(&mut records, "http://c/", "x");
+    first.write_all(&one).expect("writable");
+    first.write_all(&third).expect("writable");
+    let checkpoint = first.checkpoint().expect("writable");
+    first.committed().expect("writable");
+    // The process ends, and what was written last is cut off.
+    let lost = formatted(&mut records, "http://d/", "y");
+    first.write_all(&lost).expect("writable");
+    first.flush().expect("writable");
+    drop(first);
+    let (mut records, mut second) = open();
+    second.restore(Some(&checkpoint.state)).expect("as it was");
+    for (url, content) in [("http://e/", "x"), ("http://f/", "y")] {
+        let bytes = formatted(&mut records, url, content);
+        second.write_all(&bytes).expect("writable");
+    }
+    let mut end = Vec::new();
+    records.end(&mut end);
+    second.end(&end).expect("writable");
+    second.checkpoint().expect("writable");
+    second.committed().expect("writable");
+    let text = read();
+    let of_kind = |kind: &str| -> Vec<_> {
+        let heads = text.split("WARC/1.1\r\n");
+        let heads = heads.filter(|head| head.starts_with(&format!("WARC-Type: {kind}\r\n")));
+        let value = |head: &str, name: &str| {
+            let value = head.split_once(&format!("\r\n{name}: "));
+            value.map_or_else(String::new, |(_, rest)| rest.lines().next().unwrap_or("").to_owned())
+        };
+        let both =
+            |head| (value(head, "WARC-Target-URI"), value(head, "WARC-Refers-To-Target-URI"));
+        heads.map(both).collect()
+    };
+    let urls: Vec<_> = of_kind("response").into_iter().map(|(url, _)| url).collect();
+    assert_eq!(urls, ["http://b/", "http://a/", "http://f/"]);
+    let to_b = |url: &str| (url.to_owned(), "http://b/".to_owned());
+    assert_eq!(of_kind("revisit"), [to_b("http://c/"), to_b("http://e/")]);
+}
+
+#[test]
+fn what_could_be_lost_is_not_referred_to_and_what_is_there_is() {
+    let folder = Folder::new("refers");
+    let warc = || Warc::new().uncompressed().revisits(1 << 20);
+    let path = folder.0.join("a.warc");
+    let read = || fs::read_to_string(&path).expect("text");
+    check_what_is_referred_to(|| warc().open(&path).expect("a file"), read);
+    for bytes_max in [1, u64::MAX] {
+        let shards = folder.0.join(bytes_max.to_string());
+        let open = || Shards::new(&shards).bytes_max(bytes_max).exclusive(true).open(warc());
+        let read = || {
+            let names = fs::read_dir(&shards).expect("a folder").flatten();
+            let mut paths: Vec<_> = names.map(|entry| entry.path()).collect();
+            paths.retain(|path| path.extension().is_some_and(|end| end == "warc"));
+            paths.sort();
+            assert_eq!(paths.len(), if bytes_max == 1 { 5 } else { 1 });
+            paths.iter().map(|path| fs::read_to_string(path).expect("text")).collect()
+        };
+        check_what_is_referred_to(|| open().expect("a folder"), read);
+    }
 }
 
 #[test]
