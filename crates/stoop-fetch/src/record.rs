@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use stoop::{Phase, Timings};
 
-use crate::capture::Capture;
+use crate::capture::{Capture, Exchange};
 use crate::extract::Extracted;
 use crate::job::Extent;
 use crate::mask;
@@ -105,6 +105,9 @@ pub struct Outcome {
     /// The response itself with its content, as far as it was received; kept only for formats that need it, and for
     /// what else a run does with content.
     pub capture: Option<Box<Capture>>,
+    /// Of a job that came to an error before its last response, the requests that had one, in order, with the heads of
+    /// those; kept only for formats that need [exchanges](Capture::exchanges).
+    pub exchanges: Option<Box<[Exchange]>>,
 }
 
 /// The further facts about a job. Each is absent where it is not known.
@@ -247,6 +250,30 @@ impl Outcome {
             blamed: None,
             details: None,
             capture: None,
+            exchanges: None,
+        }
+    }
+
+    /// The same, after these exchanges.
+    pub(crate) fn after(mut self, mut exchanges: Vec<Exchange>) -> Self {
+        exchanges.retain(|exchange| exchange.response.is_some());
+        self.exchanges = (!exchanges.is_empty()).then(|| exchanges.into());
+        self
+    }
+
+    /// The exchanges of the job, as far as they are kept.
+    pub(crate) fn known_exchanges(&self) -> &[Exchange] {
+        match &self.capture {
+            Some(capture) => &capture.exchanges,
+            None => self.exchanges.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// The exchanges of a job that ends otherwise.
+    pub(crate) fn into_exchanges(self) -> Vec<Exchange> {
+        match self.capture {
+            Some(capture) => capture.exchanges,
+            None => self.exchanges.map(Vec::from).unwrap_or_default(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! How the library is told to begin: with the folder of a run, or without.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use stoop_fetch::format::{Parquet, RecordFormat, ShardFormat, Shards};
+use stoop_fetch::format::{Parquet, RecordFormat, ShardFormat, Shards, Warc};
 use stoop_fetch::source::JobSource;
 use stoop_fetch::{Fetch, FetchError, OutputFile, ResumableWriter, Run, RunFolder};
 
@@ -44,6 +44,12 @@ impl Begin {
             }
             _ => fetch.start(source, format, sink),
         }
+    }
+
+    /// Begins a run whose records go to one archive, with its index beside it.
+    pub(super) fn archive(self, warc: Warc, path: &Path) -> Result<Run, FetchError> {
+        let (format, writer) = warc.open(path).map_err(FetchError::Write)?;
+        self.opened(format, writer)
     }
 
     /// Begins a run whose records go to files in a folder.

@@ -126,8 +126,7 @@ fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
 fn has_records(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    let is_manifest = name.ends_with(".manifest.jsonl");
-    !is_manifest && [".jsonl", ".warc", ".parquet"].iter().any(|end| name.ends_with(end))
+    [".jsonl", ".warc", ".parquet"].iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -142,7 +141,7 @@ mod tests {
             ("a.warc", true),
             ("a.jsonl.zst", true),
             ("part-00000.parquet", true),
-            ("part.manifest.jsonl", false),
+            ("part.manifest", false),
             ("part-00000.cdxj", false),
             ("part-00001.warc.gz.partial", false),
             ("part-00000.csv", false),

@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use stoop_fetch::source::{
-    Column, CsvJobs, Distinct, JobSource, JsonJobs, Lines, ParquetJobs, Sharded, Sitemap,
+    Column, CsvJobs, Distinct, DistinctIds, JobSource, JsonJobs, Lines, ParquetJobs, Sharded,
+    Sitemap,
 };
 use stoop_fetch::{Fetch, RunFolder, Stop};
 
@@ -60,6 +61,10 @@ pub(super) fn jobs(
                 None => sitemap,
             })
         }
+    };
+    let source: Box<dyn JobSource> = match plan.has_id_keys {
+        true => Box::new(DistinctIds::new(source)),
+        false => source,
     };
     let source: Box<dyn JobSource> = match jobs.shard {
         Some(shard) => Box::new(Sharded::new(source, shard, jobs.group)),

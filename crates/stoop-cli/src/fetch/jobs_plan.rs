@@ -7,6 +7,8 @@ use clap::ValueEnum;
 use stoop_fetch::HostGroup;
 use stoop_fetch::source::{Delimiter, Shard};
 
+use crate::failure::CommandFailure;
+
 /// What the input is, and which of its jobs are fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JobsPlan {
@@ -45,6 +47,20 @@ pub(crate) enum InputFormat {
 }
 
 impl JobsPlan {
+    /// Whether there can be ids, if they are needed.
+    ///
+    /// # Errors
+    /// [`CommandFailure::Usage`] if not.
+    pub(super) fn check_ids(&self, are_needed: bool) -> Result<(), CommandFailure> {
+        match are_needed && matches!(self.format, InputFormat::Lines | InputFormat::Sitemap) {
+            true => Err(CommandFailure::Usage(format!(
+                "--tar-key id needs a list with ids, of csv, tsv, jsonl or parquet, and this is {}",
+                self.format.name()
+            ))),
+            false => Ok(()),
+        }
+    }
+
     /// What can be done about an input without the columns that are asked for; none for another failure to read it.
     pub(super) fn hint(&self, error: &io::Error) -> Option<String> {
         // Of the system's errors none is about columns.

@@ -62,7 +62,7 @@ enum Pieces {
 
 impl LineSink {
     /// Opens an output, of records that have content or are lines. `input` is a file that is read, and must not be
-    /// written. Where the run can be resumed, the library writes the file.
+    /// written. The library writes the file where the run can be resumed, and where it has an index beside it.
     ///
     /// # Errors
     /// The system's.
@@ -70,14 +70,14 @@ impl LineSink {
         output: &RecordOutput,
         input: Option<&Path>,
         progress: Option<ProgressBar>,
-        is_resumable: bool,
+        is_of_library: bool,
         has_content: bool,
     ) -> io::Result<Self> {
         let sink = match output {
             RecordOutput::Stdout => Self::stdout(progress)?,
             RecordOutput::File(path) => {
                 check_is_not(path, input)?;
-                if is_resumable { Self::discard() } else { Self::file(path)? }
+                if is_of_library { Self::discard() } else { Self::file(path)? }
             }
             // Files in a folder are written by the library.
             RecordOutput::Folder(_) | RecordOutput::Nowhere => Self::discard(),

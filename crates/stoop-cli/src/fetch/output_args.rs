@@ -32,9 +32,17 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) no_body: bool,
 
-    /// In an archive, refer to content that it has already in place of writing it again, by its digest
+    /// In an archive, refer to content that it has already in place of writing it again, by its digest. With
+    /// --run, content that comes several times at once may be written several times
     #[arg(long)]
     pub(super) revisits: bool,
+
+    /// The keys of -f tar: number, from 000000000 on in each run, so that two runs have the same; or id, so
+    /// that files are named by what the list calls them. All but letters, digits, '-' and '_' is percent-encoded then. A
+    /// URL without an id, or with that of one before, is not fetched (invalid_job); that takes some 20 bytes of
+    /// memory for each [default: number]
+    #[arg(long, value_name = "NAMES")]
+    pub(super) tar_key: Option<TarKey>,
 
     /// Begin csv with a line of the columns' names
     #[arg(long)]
@@ -76,9 +84,11 @@ pub(crate) enum LineFormat {
     /// one JSON object a line, with more fields
     Jsonl,
     /// an archive of requests and answers with their content, WARC/1.1, compressed unless the name of
-    /// FILE ends with .warc; in a folder each file has its index, in CDXJ
+    /// FILE ends with .warc; with an index in CDXJ beside FILE, crawl.cdxj for crawl.warc.gz, and in a
+    /// folder beside each file
     Warc,
-    /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content
+    /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content, as
+    /// KEY.jpg; what --truncate cut, or broke off, is KEY.jpg.truncated, and no sample
     Tar,
     /// a table of Apache Parquet: the fields of jsonl as columns, and headers and body with the content;
     /// no body with --no-body, --no-content, --head or --save. FILE gets its name when it is whole
@@ -97,6 +107,15 @@ pub(crate) enum CompressionName {
     Gzip,
     /// not at all
     None,
+}
+
+/// What the samples of a tar are named by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TarKey {
+    /// 000000017, in the order of the lines, with --run the place of the URL; with --shard 1of4-000000017
+    Number,
+    /// the job's id
+    Id,
 }
 
 fn file_size(text: &str) -> Result<u64, String> {

@@ -112,7 +112,8 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     );
     let has_content =
         matches!(plan.format, LineFormat::Warc | LineFormat::Tar | LineFormat::Parquet);
-    let sink = LineSink::open(&output, input_path, bar, plan.run.has_folder(), has_content);
+    let is_of_library = plan.run.has_folder() || indexed_archive(&plan).is_some();
+    let sink = LineSink::open(&output, input_path, bar, is_of_library, has_content);
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
     let is_resumed = folder.as_ref().is_some_and(|folder| folder.done() > 0);
@@ -181,15 +182,17 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
         Some(CompressionName::None) => warc.uncompressed(),
         _ => warc,
     };
+    let tar = Tar::new().of_shard(plan.jobs.shard).keys_by_id(plan.has_id_keys);
     if let RecordOutput::Folder(folder) = &plan.output {
         let shards = Shards::new(folder)
+            .of_shard(plan.jobs.shard)
             .bytes_max(plan.file_size.unwrap_or(FILE_SIZE))
             .exclusive(plan.run.has_own_output(folder));
         return match plan.format {
             LineFormat::Csv => begin.shards(csv, shards),
             LineFormat::Jsonl | LineFormat::Pretty => begin.shards(lines, shards),
             LineFormat::Warc => begin.shards(warc, shards),
-            LineFormat::Tar => begin.shards(Tar::new(), shards),
+            LineFormat::Tar => begin.shards(tar, shards),
             LineFormat::Parquet => begin.tables(parquet(plan), shards),
         };
     }
@@ -199,11 +202,25 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
         LineFormat::Warc => {
             let is_plain = plan.compression.is_none()
                 && matches!(&plan.output, RecordOutput::File(path) if has_extension(path, "warc"));
-            begin.records(if is_plain { warc.uncompressed() } else { warc })
+            let warc = if is_plain { warc.uncompressed() } else { warc };
+            match indexed_archive(plan) {
+                Some(path) => begin.archive(warc, path),
+                None => begin.records(warc),
+            }
         }
-        LineFormat::Tar => begin.records(Tar::new()),
+        LineFormat::Tar => begin.records(tar),
         LineFormat::Parquet => begin.table(parquet(plan)),
         LineFormat::Pretty => begin.records(Pretty { is_coloured: plan.is_coloured }),
+    }
+}
+
+/// The archive that is one file, and gets an index beside it: what is there may also be a device or a pipe.
+fn indexed_archive(plan: &FetchPlan) -> Option<&Path> {
+    match &plan.output {
+        RecordOutput::File(path) if plan.format == LineFormat::Warc => {
+            Some(path.as_path()).filter(|path| path.is_file() || !path.exists())
+        }
+        _ => None,
     }
 }
 

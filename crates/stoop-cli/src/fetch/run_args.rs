@@ -81,8 +81,10 @@ impl RunArgs {
             (RecordOutput::File(path), _) if self.is_own_file(path) => {
                 "the output is a file that the run keeps in its folder: -o needs another name"
             }
-            (_, LineFormat::Warc) if has_revisits => {
-                "--revisits is not for --run: what an archive refers to could be cut off"
+            (RecordOutput::File(path), LineFormat::Warc)
+                if has_revisits && path.exists() && !path.is_file() =>
+            {
+                "--revisits with --run needs an archive that has an index: -o FILE or -o FOLDER/"
             }
             _ => return Ok(()),
         };

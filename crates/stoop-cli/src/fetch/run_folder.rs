@@ -129,6 +129,7 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
         ("--max-body", body_max),
         ("--compression", plan.compression.as_ref().map_or_else(String::new, name_of)),
         ("--no-body", on(plan.has_no_body)),
+        ("--tar-key", if plan.has_id_keys { "id".to_owned() } else { String::new() }),
     ]);
     all.extend(plan.content.shape());
     all.extend(plan.filter.shape());

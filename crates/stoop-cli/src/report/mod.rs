@@ -2,6 +2,7 @@
 //! contract, has written, and for several such files the comparison's table. Its memory does not depend
 //! on their length.
 
+mod folder;
 mod line;
 
 #[cfg(test)]
@@ -31,11 +32,16 @@ Examples:
   stoop report lines.csv --format json
   stoop report rust-reqwest-150.csv go-net_http-125.csv stoop-150.csv
   stoop report --label 'Rust,reqwest,150' a.csv --label 'Go,net/http,125' b.csv
+  stoop fetch -i urls.txt -f jsonl -o pages/ && stoop report pages/
 
 Input: lines of 'url,code,start_time,duration,body_length', read from the right, so that commas in
 an unquoted URL do no harm; a code that is not three digits is an error. Lines of
 'stoop fetch --format jsonl' are understood as well. Blank lines and the header with the column
 names are skipped.
+
+A folder that 'stoop fetch -o FOLDER/' or '--run FOLDER' has written is one run: the files that its
+manifests list are read, of csv and jsonl. One that is not as it was written is an error. Files that
+are still being written, with .partial after their names, are left out.
 
 Without a label, the label is the name of the file: LANGUAGE-METHOD-CONCURRENCY, of which the last
 two may be missing.
@@ -50,7 +56,8 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct ReportArgs {
-    /// Files of lines; '-', or none, is standard input
+    /// Files of lines, or folders of them as 'stoop fetch -o FOLDER/' writes them; '-', or none, is
+    /// standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -146,17 +153,28 @@ fn show(format: ReportFormat, runs: &[(Label, Summary)], layout: TextLayout) -> 
     }
 }
 
-/// Reads a file: its summary, and the number of its malformed lines, which are named on stderr.
+/// Reads a file, or those of a folder: the summary, and the number of malformed lines, which are named on stderr.
 fn read(path: &Path) -> Result<(Summary, u64), CommandFailure> {
-    let name = name_of(path);
-    let result = if path.as_os_str() == "-" {
+    if path.as_os_str() == "-" {
         streams::check_input()?;
-        summarise(io::stdin().lock(), &name)
-    } else {
-        let file = File::open(path).map(|file| BufReader::with_capacity(64 << 10, file));
-        file.and_then(|file| summarise(file, &name))
+        let name = name_of(path);
+        return summarise(io::stdin().lock(), &name).map_err(|error| cannot_read(path, &error));
+    }
+    let files = match path.is_dir() {
+        true => folder::files(path)?,
+        false => vec![path.to_owned()],
     };
-    result.map_err(|error| CommandFailure::Io(format!("cannot read {name}: {error}")))
+    let (mut summary, mut malformed) = (Summary::default(), 0);
+    for path in &files {
+        let file = File::open(path).map(|file| BufReader::with_capacity(64 << 10, file));
+        let here = file.and_then(|file| add_lines(file, &name_of(path), &mut summary));
+        malformed += here.map_err(|error| cannot_read(path, &error))?;
+    }
+    Ok((summary, malformed))
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::Io(format!("cannot read {}: {error}", name_of(path)))
 }
 
 fn name_of(path: &Path) -> String {
@@ -166,8 +184,14 @@ fn name_of(path: &Path) -> String {
     }
 }
 
-fn summarise(mut source: impl BufRead, name: &str) -> io::Result<(Summary, u64)> {
+fn summarise(source: impl BufRead, name: &str) -> io::Result<(Summary, u64)> {
     let mut summary = Summary::default();
+    let malformed = add_lines(source, name, &mut summary)?;
+    Ok((summary, malformed))
+}
+
+/// Adds the lines of a file to `summary`. Returns the number of its malformed lines.
+fn add_lines(mut source: impl BufRead, name: &str, summary: &mut Summary) -> io::Result<u64> {
     let (mut number, mut malformed) = (0_u64, 0_u64);
     let mut line = Vec::new();
     while next_line(&mut source, &mut line)? {
@@ -177,14 +201,14 @@ fn summarise(mut source: impl BufRead, name: &str) -> io::Result<(Summary, u64)>
         if text.is_empty() || line::is_header(text) {
             continue;
         }
-        if let Err(wrong) = line::add(text, &mut summary) {
+        if let Err(wrong) = line::add(text, summary) {
             malformed += 1;
             if malformed <= MALFORMED_NAMED {
                 stderr::message(format_args!("{name}, line {number}: {wrong}"));
             }
         }
     }
-    Ok((summary, malformed))
+    Ok(malformed)
 }
 
 /// Reads the next line. One that is too long is replaced by a malformed one; false at the end.

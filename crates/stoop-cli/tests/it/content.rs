@@ -213,10 +213,11 @@ fn records_go_to_files_of_a_length_in_a_folder() {
     let ran = run(command, urls);
     assert_eq!((ran.code, ran.stdout.len()), (Some(0), 0), "{}", ran.stderr);
     let files = folder.files();
-    let lines = files.iter().filter(|(name, _)| name.contains("part-0"));
+    // As a shell does it for `new/*.jsonl`.
+    let lines = files.iter().filter(|(name, _)| name.ends_with(".jsonl"));
     let lines = lines.map(|(_, text)| text.iter().filter(|byte| **byte == b'\n').count());
     assert_eq!(lines.sum::<usize>(), 50);
-    assert!(files.len() > 3 && files.contains_key("new/part.manifest.jsonl"), "{:?}", files.keys());
+    assert!(files.len() > 3 && files.contains_key("new/part.manifest"), "{:?}", files.keys());
     assert!(files.iter().all(|(_, text)| text.len() <= 4096));
 }
 
@@ -231,12 +232,17 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
         assert_eq!(run(command, server.url("/ok/3")).code, Some(0));
         let archive = fs::read(folder.0.join(name)).expect("written");
         assert!(archive.starts_with(begin), "{name}");
+        let index = fs::read_to_string(folder.0.join("a.cdxj")).expect("written");
+        let of_it = format!("\"filename\":\"{name}\"");
+        assert!(index.lines().count() == 1 && index.contains(&of_it), "{index}");
     }
     for (options, text) in [
         ("-f pretty -o ./", "-f pretty is for people"),
         ("-f csv --file-size 1MB", "--file-size is for files in a folder"),
         ("-f csv -o ./ --file-size 0", "must be at least 1"),
         ("-f csv --revisits", "--revisits is for archives"),
+        ("-f csv --tar-key id", "--tar-key is for -f tar"),
+        ("-f tar --tar-key id", "--tar-key id needs a list with ids"),
         ("-f jsonl --csv-header", "--csv-header is for -f csv"),
         ("-f csv --digest sha256", "--digest needs --format jsonl"),
         ("-f warc --no-content", "--no-content leaves out"),
@@ -244,6 +250,32 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
         let ran = run(stoop(&format!("fetch {options}")), "");
         assert!(ran.code == Some(2) && ran.stderr.contains(text), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn samples_are_named_by_the_ids_of_their_jobs_where_those_are_their_own() {
+    let server = Server::start();
+    let folder = Folder::new("tar-key");
+    fs::create_dir(&folder.0).expect("writable");
+    let list = folder.0.join("list.csv");
+    let rows = [("a.b", "/ok/3"), ("c", "/ok/4"), ("c", "/ok/5"), ("", "/ok/6")];
+    let rows = rows.map(|(id, path)| format!("{id},{}\n", server.url(path)));
+    fs::write(&list, "id,url\n".to_owned() + &rows.concat()).expect("writable");
+    let mut command = stoop("fetch -f tar --tar-key id -c 1 --summary none");
+    command.arg("-i").arg(&list).arg("-o").arg(folder.0.join("a.tar"));
+    let ran = run(command, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let tar = fs::read(folder.0.join("a.tar")).expect("written");
+    // The blocks of a tar that are heads begin with a name, and have the mark of the format.
+    let heads = tar.chunks(512).filter(|block| block.get(257..262) == Some(b"ustar"));
+    let names = heads.map(|head| {
+        let end = head.iter().position(|byte| *byte == 0).expect("a short name");
+        String::from_utf8(head[..end].to_vec()).expect("text")
+    });
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".json")).collect();
+    names.sort();
+    let expected = ["a%2Eb.json", "c.json", "~000000002.json", "~000000003.json"];
+    assert_eq!(names, expected);
 }
 
 #[test]

@@ -72,6 +72,7 @@ mod redirects;
 mod report;
 mod requests;
 mod resume;
+mod resume_archives;
 mod resume_inputs;
 mod robots;
 mod secrets;

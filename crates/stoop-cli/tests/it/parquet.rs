@@ -76,7 +76,7 @@ fn a_table_is_written_and_is_a_list_again() {
     assert!(length("a.parquet") < 20_000 && length("rows.parquet") < length("plain.parquet"));
     let names = folder.names();
     assert!(!names.iter().any(|name| name.ends_with(".partial")), "{names:?}");
-    let pages = fs::read_to_string(folder.0.join("pages/part.manifest.jsonl")).expect("written");
+    let pages = fs::read_to_string(folder.0.join("pages/part.manifest")).expect("written");
     assert!(pages.lines().count() >= 3, "{pages}");
     for name in ["a.parquet", "rows.parquet", "pages/part-00001.parquet"] {
         let records = folder.read(name, "--keep-columns --id-column start_time");

@@ -62,3 +62,53 @@ fn a_report_of_several_files_is_the_table_of_the_comparison() {
     assert_eq!(unequal.code, Some(2));
     assert_eq!(missing.code, Some(3));
 }
+
+#[test]
+fn a_report_of_a_folder_is_that_of_the_files_that_its_manifests_list() {
+    let server = Server::start();
+    let input: String = (0..60).map(|n| server.url(&format!("/ok/{n}")) + "\n").collect();
+    let folder = std::env::temp_dir().join(format!("stoop-report-of-{}", std::process::id()));
+    let report = || {
+        let mut command = stoop("report --format json");
+        command.arg(&folder);
+        run(command, "")
+    };
+    for (at, format) in ["csv --csv-header", "jsonl", "warc"].into_iter().enumerate() {
+        let _ = std::fs::remove_dir_all(&folder);
+        let mut command = stoop(&format!("fetch --summary json --file-size 2KiB -f {format} -o"));
+        command.arg(folder.join(""));
+        let fetched = run(command, input.clone());
+        assert_eq!(fetched.code, Some(0), "{}", fetched.stderr);
+        let reported = report();
+        if at == 2 {
+            assert_eq!(reported.code, Some(3));
+            assert!(reported.stderr.contains("has no lines"), "{}", reported.stderr);
+            break;
+        }
+        assert_eq!((reported.code, reported.stderr.as_str()), (Some(0), ""), "{format}");
+        let report_of: serde_json::Value =
+            serde_json::from_slice(&reported.stdout).expect("one object");
+        assert_eq!(report_of["totalUrls"], 60, "{format}");
+        assert_eq!(report_of["time"], fetched.summary()["time"], "{format}");
+        // What is being written is told of, and what was changed is an error.
+        let part = format!("part-00000.{}", &format[..format.find(' ').unwrap_or(format.len())]);
+        std::fs::write(folder.join(format!("{part}.partial")), "half a li").expect("writable");
+        let reported = report();
+        assert_eq!(reported.code, Some(0));
+        assert!(reported.stderr.contains("1 file is not complete"), "{}", reported.stderr);
+        std::fs::write(folder.join(&part), "").expect("writable");
+        let reported = report();
+        assert_eq!((reported.code, reported.stdout.len()), (Some(3), 0));
+        let text = reported.stderr;
+        assert!(text.contains(&part) && text.contains("not as it was written"), "{text}");
+    }
+    for entry in std::fs::read_dir(&folder).expect("there").flatten() {
+        if entry.file_name().to_string_lossy().ends_with(".manifest") {
+            std::fs::remove_file(entry.path()).expect("ours");
+        }
+    }
+    let reported = report();
+    std::fs::remove_dir_all(&folder).expect("ours");
+    assert_eq!(reported.code, Some(3));
+    assert!(reported.stderr.contains("has no manifest"), "{}", reported.stderr);
+}

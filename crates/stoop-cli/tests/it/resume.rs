@@ -54,6 +54,7 @@ impl LoggingServer {
                 let body = match path.strip_suffix(".xml") {
                     Some(name) => sitemap(&self.pages(name)),
                     None if path == "/robots.txt" => "User-agent: *\nDisallow: /1\n".to_owned(),
+                    None if path.starts_with("/same/") => path[path.len() - 1..].repeat(400),
                     None => format!("page {path}\n").repeat(20),
                 };
                 let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
@@ -295,7 +296,7 @@ fn files_in_a_folder_have_each_url_once_however_often_a_run_is_killed() {
         let names: BTreeSet<_> = names.iter().map(fs::DirEntry::file_name).collect();
         let is_partial = |name: &std::ffi::OsString| name.to_string_lossy().contains("partial");
         assert!(!names.iter().any(is_partial), "{names:?}");
-        let manifest = fs::read_to_string(runs.path("run/part.manifest.jsonl")).expect("written");
+        let manifest = fs::read_to_string(runs.path("run/part.manifest")).expect("written");
         let listed: Vec<serde_json::Value> =
             manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         assert_eq!(listed.len(), runs.parts(extension).len());
@@ -427,7 +428,7 @@ fn another_list_other_options_and_a_second_process_are_refused() {
     assert_eq!(server.asked().len(), urls.len());
     for (options, text) in [
         ("--run x -o - -i urls", "--run needs an output that can be cut"),
-        ("--run x -f warc --revisits -i urls", "--revisits is not for --run"),
+        ("--run x -f warc --revisits -o /dev/null -i urls", "needs an archive that has an index"),
         ("--retry-failed -i urls", "--run <FOLDER>"),
     ] {
         let mut command = stoop(&format!("fetch {options}"));

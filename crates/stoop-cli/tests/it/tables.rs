@@ -185,3 +185,35 @@ fn the_parts_of_a_list_are_disjoint_and_complete() {
     }
     assert_eq!((urls.len(), hosts.len()), (41, 10));
 }
+
+#[test]
+fn what_the_runs_of_all_shards_wrote_fits_into_one_folder() {
+    let server = EchoServer::start();
+    let port = server.address.port();
+    let list: String =
+        (0..40).map(|n| format!("http://127.0.0.{}:{port}/{n}\n", 1 + n % 10)).collect();
+    let folder = std::env::temp_dir().join(format!("stoop-shards-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let all = folder.join("all");
+    std::fs::create_dir_all(&all).expect("writable");
+    for part in 1..=3 {
+        let own = folder.join(part.to_string());
+        let mut command = stoop(&format!("fetch --shard {part}/3 -f jsonl --summary none -t 1 -o"));
+        command.arg(own.join(""));
+        let ran = run(command, list.as_str());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        for entry in std::fs::read_dir(&own).expect("a folder").flatten() {
+            let (name, to) = (entry.file_name(), all.join(entry.file_name()));
+            assert!(!to.exists(), "{name:?}");
+            std::fs::copy(entry.path(), to).expect("writable");
+        }
+    }
+    assert!(all.join("part-1of3-00000.jsonl").exists());
+    let mut command = stoop("report --format json");
+    command.arg(&all);
+    let reported = run(command, "");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    assert_eq!(reported.code, Some(0), "{}", reported.stderr);
+    let report: Value = serde_json::from_slice(&reported.stdout).expect("one object");
+    assert_eq!(report["totalUrls"], 40);
+}

@@ -10,6 +10,8 @@ use stoop::{ClientEvent, Fields, Method, Version};
 thread_local! {
     /// What is told goes here: to the job whose request this thread polls.
     static CURRENT: RefCell<Option<Vec<Exchange>>> = const { RefCell::new(None) };
+    /// What was told to a job that was dropped last on this thread, before its sending had an output.
+    static LEFT: RefCell<Vec<Exchange>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A request as it was sent, and the head of its response.
@@ -69,8 +71,11 @@ pub(crate) fn listen(event: &ClientEvent<'_>) {
     });
 }
 
-/// The output of `sending`, and the exchanges that the client told of meanwhile.
-pub(crate) async fn recorded<T>(sending: impl Future<Output = T>) -> (T, Vec<Exchange>) {
+/// The output of `sending`, and the exchanges that the client told of meanwhile, behind those before.
+pub(crate) async fn recorded<T>(
+    before: Vec<Exchange>,
+    sending: impl Future<Output = T>,
+) -> (T, Vec<Exchange>) {
     /// Takes what was recorded out of the thread's place, also after a panic.
     struct Place<'a>(&'a mut Vec<Exchange>);
     impl Drop for Place<'_> {
@@ -78,13 +83,72 @@ pub(crate) async fn recorded<T>(sending: impl Future<Output = T>) -> (T, Vec<Exc
             *self.0 = CURRENT.take().unwrap_or_default();
         }
     }
+    /// Leaves what was recorded where it is found after a drop.
+    struct Recording(Vec<Exchange>);
+    impl Drop for Recording {
+        fn drop(&mut self) {
+            if !self.0.is_empty() {
+                LEFT.set(std::mem::take(&mut self.0));
+            }
+        }
+    }
     let mut sending = pin!(sending);
-    let mut exchanges = Vec::new();
+    let mut exchanges = Recording(before);
     let output = poll_fn(|cx| {
-        CURRENT.set(Some(std::mem::take(&mut exchanges)));
-        let _place = Place(&mut exchanges);
+        CURRENT.set(Some(std::mem::take(&mut exchanges.0)));
+        let _place = Place(&mut exchanges.0);
         sending.as_mut().poll(cx)
     })
     .await;
-    (output, exchanges)
+    (output, std::mem::take(&mut exchanges.0))
+}
+
+/// Forgets what was left on this thread, so that [`left`] is what is dropped between the two.
+pub(crate) fn forget_left() {
+    LEFT.take();
+}
+
+/// The exchanges of what was [recorded] and dropped on this thread since [`forget_left`].
+pub(crate) fn left() -> Vec<Exchange> {
+    LEFT.take()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    #[test]
+    fn what_was_told_before_a_drop_is_left() {
+        let exchange = || Exchange {
+            url: "http://a/".to_owned(),
+            method: Method::GET,
+            target: "/".to_owned(),
+            request_fields: Fields::new(),
+            remote_ip: None,
+            response: None,
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        for is_ready in [false, true] {
+            forget_left();
+            let told = {
+                let mut recorded = pin!(recorded(
+                    vec![exchange()],
+                    poll_fn(|_| {
+                        let mut current = CURRENT.take().expect("it is polled");
+                        current.push(exchange());
+                        CURRENT.set(Some(current));
+                        if is_ready { Poll::Ready(()) } else { Poll::Pending }
+                    })
+                ));
+                match recorded.as_mut().poll(&mut context) {
+                    Poll::Ready(((), exchanges)) => exchanges.len(),
+                    Poll::Pending => 0,
+                }
+            };
+            assert_eq!((told, left().len()), if is_ready { (2, 0) } else { (0, 2) });
+            assert!(left().is_empty());
+        }
+    }
 }

@@ -15,7 +15,7 @@ use stoop::{Fields, Response, Version};
 pub(crate) use self::budget::{BodyBudget, NoRoom, Reservation};
 pub(crate) use self::collect::{Clock, Collected, Collector};
 pub use self::exchanges::{Exchange, ExchangeResponse};
-pub(crate) use self::exchanges::{listen, recorded};
+pub(crate) use self::exchanges::{forget_left, left, listen, recorded};
 pub(crate) use self::spill::{IN_MEMORY_MAX, SpillSettings, Spilled};
 use crate::earlier::EarlierResponse;
 use crate::save;

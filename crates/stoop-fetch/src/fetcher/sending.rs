@@ -25,22 +25,26 @@ impl Fetcher {
     ) -> Outcome {
         match self.send(request, clock).await {
             Ok(outcome) => outcome,
-            Err(error) => self.failed(&error),
+            Err((error, exchanges)) => self.failed(&error).after(exchanges),
         }
     }
 
+    /// The outcome of a response; or why there is none, with the exchanges before.
     async fn send(
         &self,
         request: Result<Request, Error>,
         clock: &impl Clock,
-    ) -> Result<Outcome, Error> {
-        let request = request?;
+    ) -> Result<Outcome, (Error, Vec<Exchange>)> {
+        let request = request.map_err(|error| (error, Vec::new()))?;
         let is_head = *request.method() == Method::HEAD;
         let (response, mut exchanges) = match self.has_exchanges() {
-            true => recorded(self.client.send(request)).await,
+            true => recorded(Vec::new(), self.client.send(request)).await,
             false => (self.client.send(request).await, Vec::new()),
         };
-        let mut response = response?;
+        let mut response = match response {
+            Ok(response) => response,
+            Err(error) => return Err((error, exchanges)),
+        };
         loop {
             let received = self.received(&mut response, is_head, clock, exchanges).await;
             let Received { mut outcome, fault } = received;
@@ -54,12 +58,15 @@ impl Fetcher {
             clock.gave_back();
             // In memory of its own: all slots would be larger by it.
             let again = Box::pin(again);
-            let (next, more) = match self.has_exchanges() {
-                true => recorded(again).await,
-                false => (again.await, Vec::new()),
+            let next;
+            (next, exchanges) = match self.has_exchanges() {
+                true => recorded(exchanges, again).await,
+                false => (again.await, exchanges),
             };
-            exchanges.extend(more);
-            response = next?;
+            response = match next {
+                Ok(response) => response,
+                Err(error) => return Err((error, exchanges)),
+            };
         }
     }
 

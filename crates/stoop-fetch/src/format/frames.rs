@@ -97,6 +97,11 @@ impl OpenFrame {
         record
     }
 
+    /// Whether it is the frame of the end.
+    pub(super) fn is_end(&self) -> bool {
+        self.result == END
+    }
+
     /// Whether all of it has come.
     pub(super) fn is_whole(&self) -> bool {
         self.record_left == 0 && self.entry_left == 0

@@ -31,7 +31,7 @@ pub use self::single_file::SingleFile;
 #[cfg(feature = "tar")]
 pub use self::tar::Tar;
 #[cfg(feature = "warc")]
-pub use self::warc::Warc;
+pub use self::warc::{Warc, WarcFile};
 use crate::record::Record;
 
 /// Turns records into the bytes that are written for them. Each worker thread formats with a clone of its own. It

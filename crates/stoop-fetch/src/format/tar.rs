@@ -1,12 +1,16 @@
 //! Records as tar, in the layout of WebDataset.
 
+mod keys;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ::tar::{EntryType, Header};
 
+use self::keys::Keys;
 use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::record::Record;
+use crate::source::Shard;
 
 /// What a file in a tar is padded to.
 const BLOCK_BYTES: usize = 512;
@@ -14,7 +18,12 @@ const BLOCK_BYTES: usize = 512;
 /// A tar of samples as [WebDataset](https://github.com/webdataset/webdataset) reads it: for each job `KEY.json`, the line
 /// that [`JsonLines`] writes, and before it the content of its response, if it has some, as `KEY.EXTENSION`. Keys are
 /// numbers of nine digits that begin at 0 in each run; in a run with a [`RunFolder`](crate::RunFolder), the places of the
-/// jobs in the source, with `-1` behind the key when the job is done anew because it failed, and so on.
+/// jobs in the source, with `-1` behind the key when the job is done anew because it failed, and so on. The keys of two runs
+/// are the same numbers, unless each fetches a shard of one list ([`of_shard`](Self::of_shard)).
+///
+/// Content that is not whole is no sample: where it was [cut](crate::Fetch::truncate_bodies) or broke off, its file is
+/// `KEY.EXTENSION.truncated`, which no decoder of WebDataset takes for the other, and the record says why (`truncated`). A
+/// job that came to an error before any content has the record alone.
 ///
 /// The extension is that of the response's Content-Type, for those in common use; `bin` for others, and `data.json` for
 /// JSON, since `json` is the record's.
@@ -31,6 +40,7 @@ pub struct Tar {
     lines: JsonLines,
     line: Vec<u8>,
     next: Arc<AtomicU64>,
+    keys: Keys,
 }
 
 impl Tar {
@@ -38,23 +48,39 @@ impl Tar {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// The shard of the list that the run fetches, which keys begin with then: `2of4-000000000`. So no two tars of one list
+    /// have the same key. By default none.
+    #[must_use]
+    pub fn of_shard(self, shard: impl Into<Option<Shard>>) -> Self {
+        let prefix = shard.into().map(|shard| shard.label() + "-").unwrap_or_default();
+        Self { keys: Keys { prefix: prefix.into(), ..self.keys }, ..self }
+    }
+
+    /// Whether keys are the identifiers of jobs, in place of numbers. They have no dot and no slash: all but letters, digits,
+    /// `-` and `_` is percent-encoded, and what has more than 45 bytes then is cut, with 16 digits of its BLAKE3. Behind the
+    /// key of a job that is done anew is `~1`, and so on. What has no identifier, and what is no job (`invalid_job`), has `~`
+    /// and its number. Jobs with the same identifier have the same key: see
+    /// [`DistinctIds`](crate::source::DistinctIds). Off by default.
+    #[must_use]
+    pub fn keys_by_id(self, are_ids: bool) -> Self {
+        Self { keys: Keys { are_ids, ..self.keys }, ..self }
+    }
 }
 
 impl Tar {
     /// Appends the files of a record, the first without its content if that `is_split`; returns where that belongs.
     fn push(&mut self, record: &Record<'_>, is_split: bool, into: &mut Vec<u8>) -> Option<usize> {
-        let key = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
-        let key = match record.round {
-            0 => format!("{key:09}"),
-            round => format!("{key:09}-{round}"),
-        };
+        let number = record.number.unwrap_or_else(|| self.next.fetch_add(1, Relaxed));
+        let key = self.keys.key(record, number);
         let seconds = u64::try_from(record.start_ms / 1000).unwrap_or_default();
         let mut place = None;
         if let Some(capture) = &record.outcome.capture
             && !capture.content.is_empty()
         {
             let media_type = capture.fields.first("content-type").unwrap_or_default();
-            let name = format!("{key}.{}", extension(media_type));
+            let mark = if capture.truncated.is_some() { ".truncated" } else { "" };
+            let name = format!("{key}.{}{mark}", extension(media_type));
             let length = capture.content.len();
             push_head(&name, seconds, length, into);
             match is_split {
@@ -187,6 +213,32 @@ mod tests {
         assert_eq!(names, [("000000000.png", 5), ("000000000.json", 5), ("000000001.json", 6)]);
         assert_eq!(files[0].2, content);
         assert!(files[2].2.starts_with(b"{\"v\":1,\"url\":\"http://b/\""));
+    }
+
+    #[test]
+    fn content_that_is_not_whole_is_not_the_file_of_a_sample() {
+        let mut fields = Fields::new();
+        fields.push("content-type", b"application/json").expect("a field");
+        let mut capture = Capture::new("http://a/", 200, fields, b"{\"half\":".to_vec());
+        capture.truncated = Some(crate::Truncated::Length);
+        let details = crate::Details { truncated: Some("length"), ..crate::Details::default() };
+        let mut outcome = Outcome::new(ResultCode::Status(200));
+        (outcome.capture, outcome.details) = (Some(Box::new(capture)), Some(Box::new(details)));
+        let mut bytes = Vec::new();
+        let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &outcome);
+        Tar::new().format(&record, &mut bytes);
+        assert!(bytes.starts_with(b"000000000.data.json.truncated\0"));
+        let line = String::from_utf8_lossy(&bytes[3 * BLOCK_BYTES..]);
+        assert!(line.contains("\"truncated\":\"length\""), "{line}");
+    }
+
+    #[test]
+    fn the_samples_of_a_shard_have_it_in_their_keys() {
+        let failed = Outcome::new(ResultCode::Error("dns_nxdomain"));
+        let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &failed);
+        let mut bytes = Vec::new();
+        Tar::new().of_shard(Shard::new(3, 10).expect("one")).format(&record, &mut bytes);
+        assert!(bytes.starts_with(b"03of10-000000000.json\0"));
     }
 
     #[test]

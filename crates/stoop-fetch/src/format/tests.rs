@@ -9,6 +9,7 @@ use crate::summary::ResultCode;
 
 const OK: Outcome = Outcome {
     capture: None,
+    exchanges: None,
     code: ResultCode::Status(200),
     body_bytes: 1234,
     http2: false,

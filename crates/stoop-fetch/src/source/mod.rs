@@ -3,6 +3,7 @@
 mod csv_jobs;
 mod decompressed;
 mod distinct;
+mod distinct_ids;
 mod json_jobs;
 mod lines;
 mod nearest;
@@ -18,6 +19,7 @@ use std::ops::ControlFlow;
 pub use self::csv_jobs::{Column, CsvJobs, Delimiter};
 pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
+pub use self::distinct_ids::DistinctIds;
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
 #[cfg(feature = "parquet")]

@@ -64,6 +64,19 @@ impl Shard {
         }
     }
 
+    /// It as a part of a name: `2of5`, or `02of12`, so that names sort by their shards.
+    ///
+    /// ```
+    /// use stoop_fetch::source::Shard;
+    ///
+    /// assert_eq!(Shard::new(2, 12)?.label(), "02of12");
+    /// # Ok::<(), stoop_fetch::source::NoShard>(())
+    /// ```
+    pub fn label(self) -> String {
+        let digits = self.shards.to_string().len();
+        format!("{:0digits$}of{}", self.number, self.shards)
+    }
+
     /// Whether a job for `url`, as a line of a list has it, belongs to it.
     pub fn has(self, url: &[u8], group: HostGroup) -> bool {
         self.has_host_of(url, group, &mut Vec::new())

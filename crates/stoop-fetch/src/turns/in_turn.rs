@@ -13,7 +13,7 @@ use super::mailbox::{Mail, Post};
 use super::said::uncounted;
 use super::ticket::{Answer, Turn};
 use crate::addresses::UrlHost;
-use crate::capture::Clock;
+use crate::capture::{Clock, forget_left, left};
 use crate::fetcher::Fetcher;
 use crate::record::Outcome;
 use crate::robots_gate::RobotsGate;
@@ -84,39 +84,49 @@ impl<A: Asker> InTurn<A> {
         if self.asker.run().settings.politeness.is_none() {
             return fetcher.fetch(request, clock).await;
         }
-        let mut fetching = pin!(fetcher.fetch(request, clock));
-        poll_fn(|cx| {
-            if !self.asker.is_counted() {
-                let (polled, is_in_trouble) = uncounted(|| fetching.as_mut().poll(cx));
-                if polled.is_ready() || !is_in_trouble {
-                    return polled;
-                }
-                self.asker.begin_count();
-                self.asker.begin_rest();
-            }
-            loop {
-                match self.poll_turn(cx) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(outcome)) => return Poll::Ready(outcome),
-                    Poll::Ready(Ok(())) => {}
-                }
-                let polled = self.following.said.during(|| fetching.as_mut().poll(cx));
-                let feedback = self.following.said.feedback.take();
-                if let Some(feedback) = feedback {
-                    self.tell(feedback);
-                }
-                match self.following.said.wanted.take() {
-                    Some(url) if polled.is_pending() => self.want(&url),
-                    // What follows at once is wanted at once.
-                    None if polled.is_pending() && feedback.is_some() => {
-                        self.asker.begin_rest();
+        let mut is_early = false;
+        // In a block, which drops it.
+        let outcome = {
+            let mut fetching = pin!(fetcher.fetch(request, clock));
+            poll_fn(|cx| {
+                if !self.asker.is_counted() {
+                    let (polled, is_in_trouble) = uncounted(|| fetching.as_mut().poll(cx));
+                    if polled.is_ready() || !is_in_trouble {
                         return polled;
                     }
-                    _ => return polled,
+                    self.asker.begin_count();
+                    self.asker.begin_rest();
                 }
-            }
-        })
-        .await
+                loop {
+                    match self.poll_turn(cx) {
+                        Poll::Pending => return Poll::Pending,
+                        Poll::Ready(Err(outcome)) => {
+                            is_early = true;
+                            forget_left();
+                            return Poll::Ready(outcome);
+                        }
+                        Poll::Ready(Ok(())) => {}
+                    }
+                    let polled = self.following.said.during(|| fetching.as_mut().poll(cx));
+                    let feedback = self.following.said.feedback.take();
+                    if let Some(feedback) = feedback {
+                        self.tell(feedback);
+                    }
+                    match self.following.said.wanted.take() {
+                        Some(url) if polled.is_pending() => self.want(&url),
+                        // What follows at once is wanted at once.
+                        None if polled.is_pending() && feedback.is_some() => {
+                            self.asker.begin_rest();
+                            return polled;
+                        }
+                        _ => return polled,
+                    }
+                }
+            })
+            .await
+        };
+        // Of a request whose turn does not come, what was sent before is kept, which was dropped just now.
+        if is_early { outcome.after(left()) } else { outcome }
     }
 
     /// Waits for the turn of a first request, for `url`.

@@ -54,10 +54,11 @@ impl<F: RecordFormat> Worker<F> {
         let mut outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
-            if let Permission::Denied { outcome, .. } | Permission::Unknown(outcome) =
+            if let Permission::Denied { outcome: refused, .. } | Permission::Unknown(refused) =
                 robots.ask(&to).await
             {
-                return Outcome { is_host_silent: false, ..outcome };
+                let refused = Outcome { is_host_silent: false, ..refused };
+                return refused.after(outcome.into_exchanges());
             }
             let request = match self.request_of_slot(index) {
                 Ok(request) => request,
@@ -66,7 +67,7 @@ impl<F: RecordFormat> Worker<F> {
             if let Ok(Some(url)) = request.as_ref().map(Request::url)
                 && let Err(suspended) = in_turn.turn(url).await
             {
-                return suspended;
+                return suspended.after(outcome.into_exchanges());
             }
             self.slots.borrow_mut().restart(index);
             outcome = in_turn.fetch(&self.fetcher, request, &clock).await;

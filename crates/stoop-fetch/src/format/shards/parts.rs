@@ -24,7 +24,7 @@ pub(super) struct Shard {
 }
 
 /// Records are gathered to writes of this many bytes: those that are written at once are flushed then.
-const BUFFER_BYTES: usize = 256 << 10;
+pub(super) const BUFFER_BYTES: usize = 256 << 10;
 
 /// A file whose records are gathered.
 pub(super) fn buffered(file: File) -> BufWriter<File> {

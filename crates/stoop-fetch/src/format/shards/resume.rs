@@ -4,14 +4,17 @@
 //! manifest. When the process ends between the two, the second is done by the run that goes on.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::parts::{FinishedShard, ManifestLine, Resumable, Shard, buffered, with_path};
+use super::parts::{
+    BUFFER_BYTES, FinishedShard, ManifestLine, Resumable, Shard, buffered, with_path,
+};
 use super::spool::Spool;
-use super::{ShardFormat, ShardWriter, add};
+use super::writer::add;
+use super::{ShardFormat, ShardWriter};
 use crate::journal::{Checkpoint, ResumableWriter, cut, no_state};
 
 /// A file that is being written.
@@ -36,6 +39,7 @@ struct State {
 impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
     fn restore(&mut self, state: Option<&[u8]>) -> io::Result<()> {
         self.resumable = Some(Resumable::default());
+        let remembers = self.format.begin_resumable();
         let state =
             state.map(|state| serde_json::from_slice::<State>(state).map_err(|_| no_state()));
         let Some(State { next, finished, open }) = state.transpose()? else {
@@ -44,10 +48,20 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
         for shard in &finished {
             self.publish_once(shard)?;
         }
+        if remembers {
+            self.remember_all()?;
+        }
         if let Some(open) = open {
             let shard = match open.spool_bytes {
                 Some(length) => self.rewrite(open.shard.name, length)?,
-                None => self.reopen(open)?,
+                None => {
+                    let index_bytes = open.index_bytes;
+                    let shard = self.reopen(open)?;
+                    if remembers {
+                        self.remember(&self.index_partial(&shard.name), index_bytes)?;
+                    }
+                    shard
+                }
             };
             self.current = Some(shard);
         }
@@ -132,6 +146,37 @@ impl<F: ShardFormat> ShardWriter<F> {
         }
         remove(&self.spool(name))?;
         remove(&index_partial)
+    }
+
+    /// Tells the format what the indexes of complete files have, in the order of the files, as far as both are there.
+    fn remember_all(&mut self) -> io::Result<()> {
+        let Some(extension) = self.format.index_extension() else { return Ok(()) };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.shards.folder)? {
+            let name = entry?.file_name();
+            let number = name.to_str().and_then(|name| self.shards.number(name));
+            let index =
+                name.to_str().and_then(|name| name.strip_suffix(extension)?.strip_suffix('.'));
+            if let (Some(number), Some(file)) = (number, index)
+                && self.path(file).try_exists()?
+            {
+                names.push((number, format!("{file}.{extension}")));
+            }
+        }
+        names.sort_unstable();
+        names.iter().try_for_each(|(_, name)| self.remember(&self.path(name), u64::MAX))
+    }
+
+    /// Tells the format what an index has in its first bytes.
+    fn remember(&mut self, index: &Path, bytes: u64) -> io::Result<()> {
+        let file = File::open(index).map_err(|error| with_path(&error, index))?;
+        let mut lines = BufReader::with_capacity(BUFFER_BYTES, file.take(bytes));
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            self.format.remember(&line);
+            line.clear();
+        }
+        Ok(())
     }
 
     /// Whether the manifest has the line of a file. What is no whole line at its end, where it could not be written, is

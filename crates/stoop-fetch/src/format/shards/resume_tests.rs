@@ -109,7 +109,7 @@ fn a_file_is_cut_where_it_was_and_one_that_is_unknown_is_removed() {
     second.writer.end(&end).expect("writable");
     second.checkpoint();
     second.writer.committed().expect("writable");
-    assert_eq!(folder.names(), ["part-00000.jsonl", "part.manifest.jsonl"]);
+    assert_eq!(folder.names(), ["part-00000.jsonl", "part.manifest"]);
 }
 
 #[test]
@@ -124,10 +124,9 @@ fn a_file_gets_its_name_once_the_journal_says_that_it_is_complete_by_whichever_w
     for _ in 0..2 {
         folder.open(JsonLines::new(), Some(&checkpoint.state));
         let names = folder.names();
-        let named =
-            names.iter().filter(|name| name.ends_with(".jsonl") && !name.contains("manifest"));
+        let named = names.iter().filter(|name| name.ends_with(".jsonl"));
         assert_eq!(named.count(), complete, "{names:?}");
-        assert_eq!(lines(&folder.0.join("part.manifest.jsonl")), complete);
+        assert_eq!(lines(&folder.0.join("part.manifest")), complete);
     }
 }
 
@@ -139,7 +138,7 @@ fn a_line_of_the_manifest_that_was_written_in_part_is_written_anew() {
     let checkpoint = first.checkpoint();
     first.writer.committed().expect("writable");
     drop(first);
-    let path = folder.0.join("part.manifest.jsonl");
+    let path = folder.0.join("part.manifest");
     let whole = fs::read(&path).expect("written");
     for cut in [1, 5, 20] {
         fs::write(&path, &whole[..whole.len() - cut]).expect("writable");
@@ -184,7 +183,7 @@ fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
     assert!(!names.iter().any(|name| name.ends_with(".partial")), "{names:?}");
     let files = names.iter().filter(|name| name.ends_with(".whole"));
     assert_eq!(files.map(|name| lines(&folder.0.join(name))).sum::<usize>(), 13);
-    let manifest = fs::read_to_string(folder.0.join("part.manifest.jsonl")).expect("written");
+    let manifest = fs::read_to_string(folder.0.join("part.manifest")).expect("written");
     let records: u64 = manifest
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
@@ -206,4 +205,28 @@ fn records_that_are_not_whole_any_more_are_an_error_that_names_their_file() {
     let (_, mut writer) = shards.open(Whole::default()).expect("a folder");
     let error = writer.restore(Some(&checkpoint.state)).unwrap_err().to_string();
     assert!(error.contains("part-00000.whole.records.partial"), "{error}");
+}
+
+#[test]
+fn the_files_of_all_shards_of_a_list_can_be_in_one_folder() {
+    let folder = Folder::new("of-shards");
+    let mut names = Vec::new();
+    for number in [1, 2, 10] {
+        let shard = crate::source::Shard::new(number, 10).expect("one of ten");
+        let shards = Shards::new(&folder.0).of_shard(shard).bytes_max(1_000);
+        let (mut format, mut writer) = shards.open(JsonLines::new()).expect("a folder");
+        let outcome = Outcome::new(ResultCode::Status(200));
+        let mut bytes = Vec::new();
+        for _ in 0..12 {
+            let record = Record::new(b"http://a/", 0, Duration::ZERO, &outcome);
+            format.format(&record, &mut bytes);
+        }
+        format.end(&mut bytes);
+        writer.write_all(&bytes).expect("writable");
+        for part in 0..2 {
+            names.push(format!("part-{number:02}of10-0000{part}.jsonl"));
+        }
+        names.push(format!("part-{number:02}of10.manifest"));
+    }
+    assert_eq!(folder.names(), names, "in the order of the shards");
 }

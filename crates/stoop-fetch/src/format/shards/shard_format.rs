@@ -59,6 +59,25 @@ pub trait ShardFormat: RecordFormat {
         let _ = into;
     }
 
+    /// The files are those of a run with a [`RunFolder`](crate::RunFolder): what was formatted and is not
+    /// [`written`](Self::written) may be lost, and no record that is formatted from now on may need it. It is called before
+    /// any record is formatted. Returns whether it wants to be told what the indexes of the files have that are there, by
+    /// [`remember`](Self::remember). By default it does not.
+    fn begin_resumable(&mut self) -> bool {
+        false
+    }
+
+    /// A record with that entry of the index is in its file: what is formatted from now on is behind it. It is called on the
+    /// writer's thread, of a clone of the format. By default nothing is done.
+    fn written(&mut self, entry: &[u8]) {
+        let _ = entry;
+    }
+
+    /// A record is in its file for which the index has that line. By default nothing is done.
+    fn remember(&mut self, line: &[u8]) {
+        let _ = line;
+    }
+
     /// The lines of the index for a record that begins at `start` of the file `name`. The index of a file is sorted.
     fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {
         let _ = (entry, start, name);

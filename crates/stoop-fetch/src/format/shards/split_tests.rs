@@ -87,7 +87,7 @@ fn records_in_parts_are_what_they_are_as_a_whole() {
     let (split, whole) = (Folder::new("tar"), Folder::new("tar-whole"));
     write(&split, Tar::new(), &contents, true);
     write(&whole, Tar::new(), &contents, false);
-    for name in ["part.manifest.jsonl", "part-00000.tar", "part-00001.tar", "part-00002.tar"] {
+    for name in ["part.manifest", "part-00000.tar", "part-00001.tar", "part-00002.tar"] {
         assert!(split.read(name) == whole.read(name), "{name}");
     }
 }

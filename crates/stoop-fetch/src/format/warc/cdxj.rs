@@ -14,6 +14,17 @@ pub(super) struct IndexEntry {
     /// Where the record begins among the bytes of its job, and how many it has.
     pub(super) offset: usize,
     pub(super) length: usize,
+    /// The record, where others may refer to its content.
+    pub(super) original: Option<IndexedOriginal>,
+}
+
+/// What a line says besides of a record to whose content others may refer.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct IndexedOriginal {
+    /// Its identifier.
+    pub(super) record_id: Box<str>,
+    /// Its date, which the time of the line has in whole seconds alone.
+    pub(super) record_date: Box<str>,
 }
 
 /// The object of a line, as pywb reads it.
@@ -26,6 +37,26 @@ struct Line<'a> {
     length: String,
     offset: String,
     filename: &'a str,
+    #[serde(flatten)]
+    original: Option<&'a IndexedOriginal>,
+}
+
+/// What a line says of a record to whose content others may refer.
+#[derive(Debug, Deserialize)]
+pub(super) struct OriginalLine {
+    pub(super) url: Box<str>,
+    pub(super) digest: Box<str>,
+    #[serde(flatten)]
+    pub(super) original: IndexedOriginal,
+}
+
+impl OriginalLine {
+    /// Reads a line; none if it is that of another record.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        // The key may have a brace, and has no space.
+        let object = line.splitn(3, |byte| *byte == b' ').nth(2)?;
+        serde_json::from_slice(object).ok()
+    }
 }
 
 impl IndexEntry {
@@ -40,6 +71,7 @@ impl IndexEntry {
             length: self.length.to_string(),
             offset: (start + self.offset as u64).to_string(),
             filename: file,
+            original: self.original.as_ref(),
         };
         serde_json::to_writer(&mut line, &object).expect("plain data, into memory");
         line.push(b'\n');
@@ -84,6 +116,30 @@ fn without_www(host: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_tells_the_record_where_others_may_refer_to_it() {
+        let mut entry = IndexEntry {
+            url: "http://a.test/?q={1}".to_owned(),
+            timestamp: "20261121205455".to_owned(),
+            media_type: "text/html".to_owned(),
+            status: 200,
+            digest: "ABC".to_owned(),
+            offset: 7,
+            length: 100,
+            original: None,
+        };
+        let line = entry.line(1000, "a.warc");
+        assert!(OriginalLine::read(&line).is_none());
+        let text = String::from_utf8(line).expect("text");
+        assert!(text.ends_with("\"offset\":\"1007\",\"filename\":\"a.warc\"}\n"), "{text}");
+        let (record_id, record_date) = ("<urn:uuid:1>".into(), "2026-11-21T20:54:55.007Z".into());
+        entry.original = Some(IndexedOriginal { record_id, record_date });
+        let read = OriginalLine::read(&entry.line(1000, "a.warc")).expect("an original");
+        assert_eq!((&*read.url, &*read.digest), ("http://a.test/?q={1}", "ABC"));
+        assert_eq!(&*read.original.record_id, "<urn:uuid:1>");
+        assert_eq!(&*read.original.record_date, "2026-11-21T20:54:55.007Z");
+    }
 
     #[test]
     fn a_key_puts_together_what_belongs_together() {

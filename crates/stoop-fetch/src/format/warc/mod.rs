@@ -1,26 +1,28 @@
 //! Records as WARC (ISO 28500), the format of web archives.
 
 mod cdxj;
+mod exchange;
+mod file;
+mod index_file;
 mod member;
 mod memory;
 mod names;
 mod revisits;
 mod write;
 
-use std::mem;
+use std::path::Path;
+use std::{io, mem};
 
-use self::cdxj::IndexEntry;
+use self::cdxj::{IndexEntry, IndexedOriginal, OriginalLine};
+use self::exchange::Content;
+pub use self::file::WarcFile;
 use self::member::{DEFAULT_LEVEL, Members};
 use self::memory::Memory;
-use self::names::{host, media_type, protocol, target_uri, uri};
-use self::revisits::{Original, Reference, Revisits};
-use self::write::{
-    Head, RECORD_END, payload_digest, put_request_head, put_response_head, record_id,
-};
+use self::names::target_uri;
+use self::revisits::{Original, Revisits};
+use self::write::{Head, RECORD_END, record_id};
 use super::timestamp::TimestampFormatter;
-use super::{JsonLines, RecordFormat, ShardFormat};
-use crate::capture::{Exchange, ExchangeResponse};
-use crate::earlier::EarlierResponse;
+use super::{JsonLines, RecordFormat, ShardFormat, ShardRecords};
 use crate::record::Record;
 
 /// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
@@ -31,13 +33,16 @@ use crate::record::Record;
 /// ones are plain. What the archive has is what was received after chunks and content codings were taken off; the
 /// fields that say otherwise are named `X-Archive-Orig-…`. `WARC-Protocol` has the version of HTTP, and the heads of
 /// HTTP/2 are written as those of HTTP/1.1. Not kept are the content of requests, that of redirects on the way
-/// (`WARC-Truncated: unspecified`), and the exchanges of a job that came to an error before its last response.
+/// (`WARC-Truncated: unspecified`), and requests without a response. Of a job that came to an error the exchanges before
+/// that are kept, and the content that had come, with `WARC-Truncated` (`length`, `time` or `disconnect`); not those of one
+/// that was cut off with the run.
 /// A 304 to a condition of [`Fetch::if_changed_since`](crate::Fetch::if_changed_since) is of type `revisit` with the profile
 /// `server-not-modified`, and refers to the earlier response by its URL and date, and by its record where that was read from
 /// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
 /// `***`; what responses set as cookies is kept.
 ///
-/// Written to a single file it is complete; [`Shards`](super::Shards) makes files of a length and their CDXJ index.
+/// Written to any writer it is complete; [`open`](Self::open) makes a file with its CDXJ index beside it, and
+/// [`Shards`](super::Shards) files of a length with theirs.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, format::Warc, source::Lines};
@@ -103,9 +108,13 @@ impl Warc {
 
     /// Writes content once: where a response has the content of one before, by its digest, a record of type `revisit`
     /// with its head and a reference takes the place of the record of type `response` (WARC 1.1 §6.7.2). What the
-    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. A run that
-    /// is [resumed](crate::RunFolder) does not remember what was written before, and writes such content once more. Off by
+    /// archive has is remembered in up to `memory` bytes, some 300 for each response, the latest if there is more. Off by
     /// default.
+    ///
+    /// In a run with a [`RunFolder`](crate::RunFolder) a record refers only to what is before it in the files, so that none is
+    /// cut off that another refers to: content that comes several times at once may be written several times. A run that is
+    /// resumed remembers what the indexes of its files have, whose lines have `record_id` and `record_date` for that. So it is for
+    /// [`Shards`](super::Shards) and the file of [`open`](Self::open), and not for other writers.
     #[must_use]
     pub fn revisits(self, memory: usize) -> Self {
         Self { revisits: Some(Revisits::new(memory)), ..self }
@@ -117,104 +126,33 @@ impl Warc {
         Self { software: software.into(), ..self }
     }
 
+    /// The format and the writer of a run whose records are one file at `path`, with its index beside it: `crawl.cdxj` beside
+    /// `crawl.warc` or `crawl.warc.gz`. They belong together. What is there is made anew, unless a run with a
+    /// [`RunFolder`](crate::RunFolder) goes on.
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, format::Warc, source::Lines};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("stoop-fetch-warc-example-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let (format, writer) = Warc::new().open(folder.join("crawl.warc.gz"))?;
+    /// Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
+    /// assert!(folder.join("crawl.cdxj").exists());
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// It cannot be opened, or is no file.
+    pub fn open(self, path: impl AsRef<Path>) -> io::Result<(ShardRecords<Self>, WarcFile)> {
+        WarcFile::open(self, path.as_ref())
+    }
+
     /// The time as WARC has it.
     fn date(&mut self, ms: i64) -> String {
         let mut date = Vec::with_capacity(24);
         self.timestamps.push(ms, &mut date);
         String::from_utf8(date).unwrap_or_default()
-    }
-
-    /// Appends the records of a request and its response.
-    fn push_exchange(
-        &mut self,
-        memory: &mut Memory,
-        exchange: &Exchange,
-        content: Content<'_>,
-        date: &str,
-        start: usize,
-        into: &mut Vec<u8>,
-    ) {
-        let Some(response) = &exchange.response else { return };
-        let uri = uri(&exchange.url);
-        let (request_id, response_id) = (record_id(), record_id());
-        let protocol = protocol(response.version);
-        let (mut head, mut block) = (mem::take(&mut memory.head), mem::take(&mut memory.block));
-        let remote_ip = exchange.remote_ip.map(|ip| memory.text_of(ip));
-        let Exchange { method, target, request_fields, .. } = exchange;
-        put_request_head(&mut block, method, target, host(&exchange.url), request_fields);
-        head = Head::new(head, "request", &request_id, date)
-            .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", remote_ip)
-            .field("WARC-Concurrent-To", &response_id)
-            .maybe("WARC-Protocol", protocol)
-            .block("application/http;msgtype=request", block.len());
-        self.members.push(&[head.as_bytes(), &block, RECORD_END], into);
-
-        let begin = into.len();
-        let digest = payload_digest(content.bytes);
-        let has_length = content.is_kept && !matches!(response.status, 204 | 304);
-        let length = has_length.then_some(content.bytes.len());
-        let ExchangeResponse { status, fields, .. } = response;
-        put_response_head(&mut block, *status, fields, length, content.is_decoded);
-        let is_whole = length.is_some_and(|length| length > 0) && content.truncated.is_none();
-        let original = self.revisits.as_ref().filter(|_| is_whole).and_then(|revisits| {
-            revisits.original(&digest, || Original {
-                id: response_id.as_str().into(),
-                uri: uri.as_str().into(),
-                date: date.into(),
-            })
-        });
-        let reference = match (&original, content.not_modified) {
-            (Some(original), _) => Some(Reference::same_content(original)),
-            (None, Some(earlier)) => {
-                let date = (earlier.start_ms > 0).then(|| self.date(earlier.start_ms));
-                Some(Reference::not_modified(earlier.record_id.as_deref(), &uri, date))
-            }
-            (None, None) => None,
-        };
-        let (kind, bytes) = match &reference {
-            Some(_) => ("revisit", &[][..]),
-            None => ("response", content.bytes),
-        };
-        let fields_until_digest = Head::new(head, kind, &response_id, date)
-            .field("WARC-Target-URI", &uri)
-            .maybe("WARC-IP-Address", remote_ip)
-            .maybe("WARC-Protocol", protocol);
-        let fields_until_digest = match &reference {
-            None => fields_until_digest.maybe("WARC-Truncated", content.truncated),
-            Some(reference) => reference.add_to(fields_until_digest),
-        };
-        // What has not changed has the digest of the content that it refers to, which is not known here.
-        let digest = content.not_modified.is_none().then_some(digest);
-        let labelled = digest.as_deref().map(|digest| ["sha1:", digest].concat());
-        head = fields_until_digest
-            .maybe("WARC-Payload-Digest", labelled.as_deref())
-            .block("application/http;msgtype=response", block.len() + bytes.len());
-        let left_out = match self.split.is_asked_for && !bytes.is_empty() {
-            true => {
-                self.members.push(&[head.as_bytes(), &block], into);
-                self.split.place = Some(into.len());
-                self.members.push(&[RECORD_END], into);
-                bytes.len()
-            }
-            false => {
-                self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
-                0
-            }
-        };
-        self.entries.push(IndexEntry {
-            url: uri,
-            timestamp: digits(date),
-            media_type: match kind {
-                "revisit" => "warc/revisit".to_owned(),
-                _ => media_type(&response.fields),
-            },
-            status: response.status,
-            digest: digest.unwrap_or_else(|| "-".to_owned()),
-            offset: begin - start,
-            length: into.len() - begin + left_out,
-        });
-        (memory.head, memory.block) = (head, block);
     }
 
     /// Appends the record of what came of the job.
@@ -252,52 +190,25 @@ impl Warc {
     }
 }
 
-/// The first digits of a time: those until its second.
-fn digits(date: &str) -> String {
-    let mut digits = String::with_capacity(14);
-    digits.extend(date.chars().filter(char::is_ascii_digit).take(14));
-    digits
-}
-
-/// The content that a response record has.
-#[derive(Clone, Copy)]
-struct Content<'a> {
-    bytes: &'a [u8],
-    /// It is what the response had, as far as it was received.
-    is_kept: bool,
-    is_decoded: bool,
-    truncated: Option<&'static str>,
-    /// The response is a 304: an earlier one is still right.
-    not_modified: Option<&'a EarlierResponse>,
-}
-
 impl RecordFormat for Warc {
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>) {
         let (start, date) = (into.len(), self.date(record.start_ms));
         let mut memory = mem::take(&mut self.memory);
         self.entries.clear();
-        if let Some(capture) = &record.outcome.capture {
-            let last = capture.exchanges.len().saturating_sub(1);
-            for (at, exchange) in capture.exchanges.iter().enumerate() {
-                let content = match at == last {
-                    true => Content {
-                        bytes: &capture.content,
-                        is_kept: record.method != "HEAD",
-                        is_decoded: capture.is_decoded,
-                        truncated: capture.truncated.map(crate::Truncated::as_str),
-                        not_modified: capture.not_modified.as_deref(),
-                    },
-                    // None of a redirect's content is kept, and the record's head says so.
-                    false => Content {
-                        bytes: &[],
-                        is_kept: exchange.method != "HEAD",
-                        is_decoded: false,
-                        truncated: has_content(exchange.response.as_ref()).then_some("unspecified"),
-                        not_modified: None,
-                    },
-                };
-                self.push_exchange(&mut memory, exchange, content, &date, start, into);
-            }
+        let capture = record.outcome.capture.as_deref();
+        let exchanges = record.outcome.known_exchanges();
+        for (at, exchange) in exchanges.iter().enumerate() {
+            let content = match capture {
+                Some(capture) if at + 1 == exchanges.len() => Content {
+                    bytes: &capture.content,
+                    is_kept: record.method != "HEAD",
+                    is_decoded: capture.is_decoded,
+                    truncated: capture.truncated.map(crate::Truncated::as_str),
+                    not_modified: capture.not_modified.as_deref(),
+                },
+                _ => Content::not_kept(exchange),
+            };
+            self.push_exchange(&mut memory, exchange, content, &date, start, into);
         }
         self.push_metadata(&mut memory, record, &date, into);
         self.memory = memory;
@@ -340,6 +251,29 @@ impl ShardFormat for Warc {
         self.push_info(Some(name), into);
     }
 
+    fn begin_resumable(&mut self) -> bool {
+        self.revisits.as_ref().inspect(|revisits| revisits.count_when_written()).is_some()
+    }
+
+    fn written(&mut self, entry: &[u8]) {
+        let Some(revisits) = &self.revisits else { return };
+        let entries: Vec<IndexEntry> = serde_json::from_slice(entry).unwrap_or_default();
+        for IndexEntry { url, digest, original, .. } in entries {
+            if let Some(IndexedOriginal { record_id, record_date }) = original {
+                let original = Original { id: record_id, uri: url.into(), date: record_date };
+                revisits.written(&digest, original);
+            }
+        }
+    }
+
+    fn remember(&mut self, line: &[u8]) {
+        if let (Some(revisits), Some(line)) = (&self.revisits, OriginalLine::read(line)) {
+            let IndexedOriginal { record_id, record_date } = line.original;
+            let original = Original { id: record_id, uri: line.url, date: record_date };
+            revisits.written(&line.digest, original);
+        }
+    }
+
     fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {
         let entries: Vec<IndexEntry> = serde_json::from_slice(entry).unwrap_or_default();
         entries.iter().map(|entry| entry.line(start, name)).collect()
@@ -349,9 +283,4 @@ impl ShardFormat for Warc {
         serde_json::to_writer(into, &self.entries).expect("plain data, into memory");
         self.entries.clear();
     }
-}
-
-/// Whether a response may have content that is not kept.
-fn has_content(response: Option<&ExchangeResponse>) -> bool {
-    response.is_some_and(|response| response.fields.first("content-length") != Some(b"0"))
 }

@@ -16,8 +16,7 @@ pub(super) fn uri(url: &str) -> String {
 
 /// The URL of a job as an archive names it: that of its first request, or what would have been that.
 pub(super) fn target_uri(record: &Record<'_>) -> Option<String> {
-    let capture = record.outcome.capture.as_ref();
-    if let Some(first) = capture.and_then(|capture| capture.exchanges.first()) {
+    if let Some(first) = record.outcome.known_exchanges().first() {
         return Some(uri(&first.url));
     }
     let url = record.shown_url();

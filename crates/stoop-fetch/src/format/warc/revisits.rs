@@ -1,7 +1,7 @@
 //! What an archive has already: so that content is written once, and referred to afterwards.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::write::Head;
 
@@ -62,6 +62,8 @@ pub(super) struct Revisits(Arc<Mutex<Generations>>);
 
 #[derive(Debug)]
 struct Generations {
+    /// What is formatted may be lost before it is written: it counts from then on.
+    counts_when_written: bool,
     bytes_max: usize,
     bytes: usize,
     young: HashMap<PayloadDigest, Original>,
@@ -72,27 +74,56 @@ impl Revisits {
     /// None known, within `bytes` of memory.
     pub(super) fn new(bytes: usize) -> Self {
         let (young, old) = (HashMap::new(), HashMap::new());
-        Self(Arc::new(Mutex::new(Generations { bytes_max: bytes / 2, bytes: 0, young, old })))
+        let counts_when_written = false;
+        let bytes_max = bytes / 2;
+        let known = Generations { counts_when_written, bytes_max, bytes: 0, young, old };
+        Self(Arc::new(Mutex::new(known)))
     }
 
-    /// The response that has this content already; if there is none, `own` has it from now on.
+    /// Responses count from now on once they are [`written`](Self::written), in all clones.
+    pub(super) fn count_when_written(&self) {
+        self.lock().counts_when_written = true;
+    }
+
+    /// The response that has this content already; if there is none, `own` has it from now on, or once it is written.
     pub(super) fn original(
         &self,
         digest: &str,
         own: impl FnOnce() -> Original,
     ) -> Option<Original> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(original) = known.young.get(digest).or_else(|| known.old.get(digest)) {
-            return Some(original.clone());
+        let mut known = self.lock();
+        let original = known.original(digest);
+        if original.is_none() && !known.counts_when_written {
+            known.insert(digest, own());
         }
-        let own = own();
-        known.bytes += digest.len() + own.held_bytes();
-        if known.bytes > known.bytes_max {
-            known.old = std::mem::take(&mut known.young);
-            known.bytes = digest.len() + own.held_bytes();
+        original
+    }
+
+    /// A response with this content was written, unless that is known already.
+    pub(super) fn written(&self, digest: &str, original: Original) {
+        let mut known = self.lock();
+        if known.counts_when_written && known.original(digest).is_none() {
+            known.insert(digest, original);
         }
-        known.young.insert(digest.into(), own);
-        None
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Generations> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Generations {
+    fn original(&self, digest: &str) -> Option<Original> {
+        self.young.get(digest).or_else(|| self.old.get(digest)).cloned()
+    }
+
+    fn insert(&mut self, digest: &str, own: Original) {
+        self.bytes += digest.len() + own.held_bytes();
+        if self.bytes > self.bytes_max {
+            self.old = std::mem::take(&mut self.young);
+            self.bytes = digest.len() + own.held_bytes();
+        }
+        self.young.insert(digest.into(), own);
     }
 }
 
@@ -117,6 +148,17 @@ mod tests {
         assert_eq!(revisits.original("A", || original(1)), None);
         assert_eq!(revisits.clone().original("A", || original(2)), Some(original(1)));
         assert_eq!(revisits.original("B", || original(3)), None);
+    }
+
+    #[test]
+    fn content_that_could_be_lost_is_known_once_it_is_written() {
+        let revisits = Revisits::new(1 << 20);
+        revisits.clone().count_when_written();
+        assert_eq!(revisits.original("A", || original(1)), None);
+        assert_eq!(revisits.original("A", || original(2)), None, "neither is written");
+        revisits.written("A", original(2));
+        revisits.written("A", original(1));
+        assert_eq!(revisits.original("A", || original(3)), Some(original(2)));
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn answer(path: &str) -> Vec<u8> {
             with_length("200 OK\r\nContent-Encoding: gzip", &coder.finish().expect("memory"))
         }
         "/redirect" => with_length("302 Found\r\nLocation: /text", b"moved"),
+        "/lost" => with_length("302 Found\r\nLocation: http://127.0.0.1:1/", b"moved"),
         "/short" => b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this".to_vec(),
         "/long" => with_length("200 OK", &[b'x'; 5000]),
         _ => with_length("404 Nothing here at all", b"no"),
@@ -146,6 +147,8 @@ async fn an_archive_has_what_was_sent_and_received() {
     }
     let (address, folder) = (serve(), folder("exchanges"));
     let urls: String = PATHS.iter().map(|path| format!("http://{address}/{path}\n")).collect();
+    // The last hop of this one fails.
+    let urls = urls + &format!("http://{address}/lost\n");
     let urls = urls + "http://127.0.0.1:1/\nno URL at all\n";
     let path = folder.0.join("a.warc");
     let writer = fs::File::create(&path).expect("writable");
@@ -153,15 +156,15 @@ async fn an_archive_has_what_was_sent_and_received() {
         fetch().run(Lines::new(std::io::Cursor::new(urls)), Warc::new().uncompressed(), writer)
     });
     let finished = finished.await.expect("no panic").expect("ran");
-    assert_eq!(finished.figures().total_urls, 12);
+    assert_eq!(finished.figures().total_urls, 13);
 
     validate(std::slice::from_ref(&path)).await;
     let read = read(&[path]).await.remove(0);
     let records = read["warcio"].as_array().expect("a list");
     let of_type = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
     assert_eq!(of_type("warcinfo").count(), 1);
-    assert_eq!((of_type("request").count(), of_type("response").count()), (11, 11));
-    assert_eq!(of_type("metadata").count(), 12, "one for each job");
+    assert_eq!((of_type("request").count(), of_type("response").count()), (12, 12));
+    assert_eq!(of_type("metadata").count(), 13, "one for each job");
     assert!(records.iter().all(|record| !bytes(record).windows(6).any(|at| at == b"secret")));
 
     let responses: BTreeMap<_, _> = of_type("response")
@@ -182,7 +185,12 @@ async fn an_archive_has_what_was_sent_and_received() {
         .iter()
         .filter_map(|(path, record)| Some((path.as_str(), record["truncated"].as_str()?)))
         .collect();
-    let expected = [("long", "length"), ("redirect", "unspecified"), ("short", "disconnect")];
+    let expected = [
+        ("long", "length"),
+        ("lost", "unspecified"),
+        ("redirect", "unspecified"),
+        ("short", "disconnect"),
+    ];
     assert_eq!(truncated, BTreeMap::from(expected));
     assert_eq!(responses["missing"]["line"], "404 Not Found");
     let field = |path: &str, name: &str| {
@@ -223,7 +231,7 @@ async fn shards_are_indexed_and_have_each_job_once() {
     });
     finished.await.expect("no panic").expect("ran");
 
-    let manifest = fs::read_to_string(folder.0.join("crawl.manifest.jsonl")).expect("written");
+    let manifest = fs::read_to_string(folder.0.join("crawl.manifest")).expect("written");
     let lines: Vec<Value> =
         manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert!(lines.len() >= 3, "{manifest}");
@@ -291,6 +299,10 @@ async fn a_tar_of_samples_is_read_by_python() {
         }
     }
     assert!(files.iter().any(|(name, content)| name.ends_with(".html") && bytes(content) == TEXT));
+    let cut = files.iter().filter(|(name, _)| name.ends_with(".bin.truncated"));
+    let mut cut: Vec<_> = cut.map(|(_, content)| bytes(content).len()).collect();
+    cut.sort_unstable();
+    assert_eq!(cut, [9, 4000], "what broke off, and what was cut");
 }
 
 #[tokio::test]

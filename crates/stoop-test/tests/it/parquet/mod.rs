@@ -171,7 +171,7 @@ async fn tables_in_a_folder_are_whole_and_have_each_job_once() {
     let run = move || fetch().run(Lines::new(Cursor::new(urls)), format, writer);
     tokio::task::spawn_blocking(run).await.expect("no panic").expect("ran");
 
-    let manifest = fs::read_to_string(folder.0.join("pages.manifest.jsonl")).expect("written");
+    let manifest = fs::read_to_string(folder.0.join("pages.manifest")).expect("written");
     let lines: Vec<Value> =
         manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert!((4..=6).contains(&lines.len()), "{manifest}");

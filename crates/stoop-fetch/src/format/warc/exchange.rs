@@ -1,0 +1,150 @@
+//! The records of an exchange: a request and its response.
+
+use std::mem;
+
+use super::Warc;
+use super::cdxj::{IndexEntry, IndexedOriginal};
+use super::memory::Memory;
+use super::names::{host, media_type, protocol, uri};
+use super::revisits::{Original, Reference};
+use super::write::{
+    Head, RECORD_END, payload_digest, put_request_head, put_response_head, record_id,
+};
+use crate::capture::{Exchange, ExchangeResponse};
+use crate::earlier::EarlierResponse;
+
+/// The content that a response record has.
+#[derive(Clone, Copy)]
+pub(super) struct Content<'a> {
+    pub(super) bytes: &'a [u8],
+    /// It is what the response had, as far as it was received.
+    pub(super) is_kept: bool,
+    pub(super) is_decoded: bool,
+    pub(super) truncated: Option<&'static str>,
+    /// The response is a 304: an earlier one is still right.
+    pub(super) not_modified: Option<&'a EarlierResponse>,
+}
+
+impl Content<'_> {
+    /// None of the content of a response is kept, and the record's head says so.
+    pub(super) fn not_kept(exchange: &Exchange) -> Self {
+        let response = exchange.response.as_ref();
+        let may_have_some =
+            response.is_some_and(|it| it.fields.first("content-length") != Some(b"0"));
+        Self {
+            bytes: &[],
+            is_kept: exchange.method != "HEAD",
+            is_decoded: false,
+            truncated: may_have_some.then_some("unspecified"),
+            not_modified: None,
+        }
+    }
+}
+
+impl Warc {
+    /// Appends the records of a request and its response.
+    pub(super) fn push_exchange(
+        &mut self,
+        memory: &mut Memory,
+        exchange: &Exchange,
+        content: Content<'_>,
+        date: &str,
+        start: usize,
+        into: &mut Vec<u8>,
+    ) {
+        let Some(response) = &exchange.response else { return };
+        let uri = uri(&exchange.url);
+        let (request_id, response_id) = (record_id(), record_id());
+        let protocol = protocol(response.version);
+        let (mut head, mut block) = (mem::take(&mut memory.head), mem::take(&mut memory.block));
+        let remote_ip = exchange.remote_ip.map(|ip| memory.text_of(ip));
+        let Exchange { method, target, request_fields, .. } = exchange;
+        put_request_head(&mut block, method, target, host(&exchange.url), request_fields);
+        head = Head::new(head, "request", &request_id, date)
+            .field("WARC-Target-URI", &uri)
+            .maybe("WARC-IP-Address", remote_ip)
+            .field("WARC-Concurrent-To", &response_id)
+            .maybe("WARC-Protocol", protocol)
+            .block("application/http;msgtype=request", block.len());
+        self.members.push(&[head.as_bytes(), &block, RECORD_END], into);
+
+        let begin = into.len();
+        let digest = payload_digest(content.bytes);
+        let has_length = content.is_kept && !matches!(response.status, 204 | 304);
+        let length = has_length.then_some(content.bytes.len());
+        let ExchangeResponse { status, fields, .. } = response;
+        put_response_head(&mut block, *status, fields, length, content.is_decoded);
+        let is_whole = length.is_some_and(|length| length > 0) && content.truncated.is_none();
+        let original = self.revisits.as_ref().filter(|_| is_whole).and_then(|revisits| {
+            revisits.original(&digest, || Original {
+                id: response_id.as_str().into(),
+                uri: uri.as_str().into(),
+                date: date.into(),
+            })
+        });
+        let reference = match (&original, content.not_modified) {
+            (Some(original), _) => Some(Reference::same_content(original)),
+            (None, Some(earlier)) => {
+                let date = (earlier.start_ms > 0).then(|| self.date(earlier.start_ms));
+                Some(Reference::not_modified(earlier.record_id.as_deref(), &uri, date))
+            }
+            (None, None) => None,
+        };
+        let (kind, bytes) = match &reference {
+            Some(_) => ("revisit", &[][..]),
+            None => ("response", content.bytes),
+        };
+        let fields_until_digest = Head::new(head, kind, &response_id, date)
+            .field("WARC-Target-URI", &uri)
+            .maybe("WARC-IP-Address", remote_ip)
+            .maybe("WARC-Protocol", protocol);
+        let fields_until_digest = match &reference {
+            None => fields_until_digest.maybe("WARC-Truncated", content.truncated),
+            Some(reference) => reference.add_to(fields_until_digest),
+        };
+        // What has not changed has the digest of the content that it refers to, which is not known here.
+        let digest = content.not_modified.is_none().then_some(digest);
+        let labelled = digest.as_deref().map(|digest| ["sha1:", digest].concat());
+        head = fields_until_digest
+            .maybe("WARC-Payload-Digest", labelled.as_deref())
+            .block("application/http;msgtype=response", block.len() + bytes.len());
+        let left_out = match self.split.is_asked_for && !bytes.is_empty() {
+            true => {
+                self.members.push(&[head.as_bytes(), &block], into);
+                self.split.place = Some(into.len());
+                self.members.push(&[RECORD_END], into);
+                bytes.len()
+            }
+            false => {
+                self.members.push(&[head.as_bytes(), &block, bytes, RECORD_END], into);
+                0
+            }
+        };
+        let has_content = self.revisits.is_some() && is_whole && reference.is_none();
+        let original = has_content.then(|| IndexedOriginal {
+            record_id: response_id.as_str().into(),
+            record_date: date.into(),
+        });
+        self.entries.push(IndexEntry {
+            url: uri,
+            timestamp: digits(date),
+            media_type: match kind {
+                "revisit" => "warc/revisit".to_owned(),
+                _ => media_type(&response.fields),
+            },
+            status: response.status,
+            digest: digest.unwrap_or_else(|| "-".to_owned()),
+            offset: begin - start,
+            length: into.len() - begin + left_out,
+            original,
+        });
+        (memory.head, memory.block) = (head, block);
+    }
+}
+
+/// The first digits of a time: those until its second.
+fn digits(date: &str) -> String {
+    let mut digits = String::with_capacity(14);
+    digits.extend(date.chars().filter(char::is_ascii_digit).take(14));
+    digits
+}
