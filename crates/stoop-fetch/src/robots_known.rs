@@ -1,39 +1,24 @@
 //! What the robots.txt files of a run's origins said, within bounds.
 
-use std::collections::{HashMap, VecDeque};
+mod answer;
+mod origins;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stoop::RedirectAction;
 use tokio::sync::Semaphore;
 
-use crate::record::Outcome;
-use crate::robots::{Access, FRESH_FOR, RobotsTxt};
+use self::origins::Origins;
+use crate::robots::Access;
 
-/// How long an origin that could not say what it allows is not asked again.
-const UNREACHABLE_FOR: Duration = Duration::from_secs(300);
-
-/// How long an origin that gave no response is not asked again: no longer than its jobs then wait, so that the one that tries
-/// its host asks.
-const SILENT_FOR: Duration = Duration::from_secs(1);
-
-/// How many origins a run knows, and how many bytes of their files. Beyond, those that it asked first are forgotten.
-const ORIGINS_MAX: usize = 50_000;
-const BYTES_MAX: usize = 32 << 20;
+pub(crate) use self::answer::RobotsAnswer;
 
 /// What the origins of a run say to one agent. All that fetch for the run share it, and so do their clients, which ask it
 /// at each redirect.
 pub(crate) struct KnownRobots {
     agent: Box<str>,
     origins: Mutex<Origins>,
-}
-
-/// What came of asking an origin.
-pub(crate) enum RobotsAnswer {
-    /// It said what it allows, or, with the reason for people, that it cannot say.
-    Says { access: Access, why: Option<Box<str>> },
-    /// It gave no response; its jobs get this outcome.
-    Silent(Box<Outcome>),
 }
 
 /// What is known of an origin.
@@ -54,19 +39,8 @@ pub(crate) struct Asking<'a> {
     known: &'a KnownRobots,
     origin: &'a str,
     end: AskedOrigin,
-}
-
-#[derive(Default)]
-struct Origins {
-    by_name: HashMap<Box<str>, Origin>,
-    /// Those that are known, the one that was asked first in front.
-    order: VecDeque<Box<str>>,
-    bytes: usize,
-}
-
-enum Origin {
-    Asked(AskedOrigin),
-    Known { answer: Arc<RobotsAnswer>, until: Instant },
+    /// What it came to before, if that is still kept.
+    before: Option<Arc<RobotsAnswer>>,
 }
 
 impl KnownRobots {
@@ -83,17 +57,15 @@ impl KnownRobots {
     /// What is known of an origin. Where that is nothing, it is the caller's to ask.
     pub(crate) fn look_or_ask<'a>(&'a self, origin: &'a str) -> Lookup<'a> {
         let mut origins = self.lock();
-        match origins.by_name.get(origin) {
-            Some(Origin::Known { answer, until }) if Instant::now() < *until => {
-                Lookup::Known(Arc::clone(answer))
-            }
-            Some(Origin::Asked(end)) => Lookup::Asked(end.clone()),
-            _ => {
-                let end = AskedOrigin(Arc::new(Semaphore::new(0)));
-                origins.put(origin, Origin::Asked(end.clone()));
-                Lookup::Unknown(Asking { known: self, origin, end })
-            }
+        if let Some(answer) = origins.fresh(origin) {
+            return Lookup::Known(answer);
         }
+        if let Some(end) = origins.asked(origin) {
+            return Lookup::Asked(end);
+        }
+        let end = AskedOrigin::new();
+        let before = origins.ask(origin, end.clone());
+        Lookup::Unknown(Asking { known: self, origin, end, before })
     }
 
     /// Why a path may not be fetched, by what its origin says.
@@ -126,12 +98,7 @@ impl KnownRobots {
 
     /// What an origin came to, if it was asked, and that still counts.
     pub(crate) fn answer(&self, origin: &str) -> Option<Arc<RobotsAnswer>> {
-        match self.lock().by_name.get(origin) {
-            Some(Origin::Known { answer, until }) if Instant::now() < *until => {
-                Some(Arc::clone(answer))
-            }
-            _ => None,
-        }
+        self.lock().fresh(origin)
     }
 
     fn lock(&self) -> MutexGuard<'_, Origins> {
@@ -141,6 +108,10 @@ impl KnownRobots {
 }
 
 impl AskedOrigin {
+    fn new() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
     /// Waits until the origin was asked, or that was given up.
     pub(crate) async fn over(&self) {
         // It has no permits, and fails once it is closed, which may be before.
@@ -149,69 +120,19 @@ impl AskedOrigin {
 }
 
 impl Asking<'_> {
-    /// What the origin came to.
+    /// What the origin came to. If it is unreachable now, what it said before goes on to count (RFC 9309 §2.4).
     pub(crate) fn end(self, answer: RobotsAnswer) -> Arc<RobotsAnswer> {
+        let (answer, lifetime) = answer.after(self.before.as_deref());
         let answer = Arc::new(answer);
-        let until = Instant::now() + answer.lifetime();
-        let known = Origin::Known { answer: Arc::clone(&answer), until };
-        self.known.lock().put(self.origin, known);
+        self.known.lock().tell(self.origin, Arc::clone(&answer), Instant::now() + lifetime);
         answer
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let mut origins = self.known.lock();
-        if matches!(origins.by_name.get(self.origin), Some(Origin::Asked(_))) {
-            origins.by_name.remove(self.origin);
-        }
-        drop(origins);
+        self.known.lock().end(self.origin);
         self.end.0.close();
-    }
-}
-
-impl RobotsAnswer {
-    fn lifetime(&self) -> Duration {
-        match self {
-            Self::Says { access: Access::Unreachable, .. } => UNREACHABLE_FOR,
-            Self::Says { .. } => FRESH_FOR,
-            Self::Silent(_) => SILENT_FOR,
-        }
-    }
-
-    /// The memory that it holds, nearly.
-    fn held_bytes(&self) -> usize {
-        size_of::<Self>()
-            + match self {
-                Self::Says { access, why } => {
-                    access.robots().map_or(0, RobotsTxt::memory)
-                        + why.as_ref().map_or(0, |why| why.len())
-                }
-                Self::Silent(outcome) => outcome.held_bytes(),
-            }
-    }
-}
-
-impl Origins {
-    fn put(&mut self, name: &str, origin: Origin) {
-        let held = match &origin {
-            Origin::Known { answer, .. } => Some(answer.held_bytes()),
-            Origin::Asked(_) => None,
-        };
-        if let Some(Origin::Known { answer, .. }) = self.by_name.insert(name.into(), origin) {
-            self.bytes -= answer.held_bytes();
-            self.order.retain(|known| **known != *name);
-        }
-        if let Some(held) = held {
-            self.bytes += held;
-            self.order.push_back(name.into());
-        }
-        while self.order.len() > ORIGINS_MAX || self.bytes > BYTES_MAX && self.order.len() > 1 {
-            let Some(oldest) = self.order.pop_front() else { return };
-            if let Some(Origin::Known { answer, .. }) = self.by_name.remove(&oldest) {
-                self.bytes -= answer.held_bytes();
-            }
-        }
     }
 }
 
@@ -230,16 +151,14 @@ mod tests {
     use tokio::runtime::Builder;
 
     use super::*;
+    use crate::record::Outcome;
+    use crate::robots::RobotsTxt;
 
     fn says(file: &str) -> RobotsAnswer {
         RobotsAnswer::Says {
             access: Access::Rules(RobotsTxt::parse(file.as_bytes(), "a")),
             why: None,
         }
-    }
-
-    fn known(file: &str) -> Origin {
-        Origin::Known { answer: Arc::new(says(file)), until: Instant::now() + FRESH_FOR }
     }
 
     #[test]
@@ -251,27 +170,6 @@ mod tests {
         ] {
             assert_eq!(split(url), (origin, path));
         }
-    }
-
-    #[test]
-    fn what_is_known_is_bounded_in_number_and_bytes() {
-        let mut origins = Origins::default();
-        for n in 0..ORIGINS_MAX + 10 {
-            origins.put(&format!("http://host-{n}"), known("user-agent: *\ndisallow: /x"));
-        }
-        assert_eq!((origins.order.len(), origins.by_name.len()), (ORIGINS_MAX, ORIGINS_MAX));
-        assert!(!origins.by_name.contains_key("http://host-0"));
-        let rules: String =
-            (0..10_000).map(|n| format!("disallow: /a/rather/long/path/{n}\n")).collect();
-        for n in 0..200 {
-            origins.put(&format!("http://large-{n}"), known(&format!("user-agent: *\n{rules}")));
-            assert!(origins.bytes <= BYTES_MAX);
-        }
-        assert!(origins.by_name.contains_key("http://large-199"));
-        // The same origin again takes the place of what it said before.
-        let before = (origins.order.len(), origins.bytes);
-        origins.put("http://large-199", known(&format!("user-agent: *\n{rules}")));
-        assert_eq!((origins.order.len(), origins.bytes), before);
     }
 
     fn ask<'a>(robots: &'a KnownRobots, origin: &'a str) -> Asking<'a> {
@@ -316,5 +214,42 @@ mod tests {
             assert!(answers.iter().all(|answer| Arc::ptr_eq(answer, &answers[0])));
             assert_eq!(asked.load(SeqCst), 3);
         }
+    }
+
+    /// RFC 9309 §2.4: an origin whose rules were known got 'robots_denied' for everything once they were a day old and it
+    /// answered 503, or gave no response.
+    #[test]
+    fn rules_that_were_known_go_on_to_count_while_their_origin_is_unreachable() {
+        let unavailable =
+            || RobotsAnswer::Says { access: Access::Unreachable, why: Some("x".into()) };
+        let silent = || {
+            let outcome = Outcome::local_error("connect_refused", stoop::Phase::Connect, "refused");
+            RobotsAnswer::Silent(Box::new(outcome))
+        };
+        let expire = |robots: &KnownRobots| {
+            let answer = robots.answer("http://b").expect("it still counts");
+            robots.lock().tell("http://b", answer, Instant::now());
+            assert!(robots.answer("http://b").is_none());
+        };
+        let robots = KnownRobots::new("a");
+        ask(&robots, "http://b").end(says("user-agent: *\ndisallow: /x"));
+        for newer in [unavailable(), silent(), unavailable()] {
+            expire(&robots);
+            ask(&robots, "http://b").end(newer);
+            assert_eq!(robots.redirect("http://b/y"), RedirectAction::Follow);
+            assert!(
+                matches!(robots.redirect("http://b/x"), RedirectAction::Deny(why) if why.contains("allow"))
+            );
+        }
+        expire(&robots);
+        ask(&robots, "http://b").end(says("user-agent: *\ndisallow: /y"));
+        assert_eq!(robots.redirect("http://b/x"), RedirectAction::Follow, "what it says now");
+        // Of another nothing was known.
+        ask(&robots, "http://c").end(unavailable());
+        assert!(matches!(robots.redirect("http://c/y"), RedirectAction::Deny(_)));
+        robots.lock().tell("http://c", Arc::new(unavailable()), Instant::now());
+        ask(&robots, "http://c").end(silent());
+        let answer = robots.answer("http://c").expect("told");
+        assert!(matches!(*answer, RobotsAnswer::Silent(_)), "what it is now");
     }
 }
