@@ -289,7 +289,8 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) compressed: bool,
 
-    /// Keep cookies: read FILE if it is there, and write it at the end, in Netscape's format
+    /// Keep cookies: read FILE if it is there, and write it at the end, also after a signal or a
+    /// failure, in Netscape's format
     #[arg(long, value_name = "FILE")]
     pub(super) cookie_jar: Option<PathBuf>,
 
