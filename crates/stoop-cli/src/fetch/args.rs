@@ -189,8 +189,9 @@ U+FFFD for bytes that are no text, and can be the same for different lines.
 
 Columns (parquet): the fields of jsonl, which are null where they are left out there; start_time and
 the times of tls are times, chain and subject_an lists, meta is a text in JSON. headers, a list of
-{name, value}, and body, bytes, are the answer as it was received, a body over 2,014 MiB is null. A
-row group ends at 64 MiB of records, before compression; until then all of it but body is in memory.
+{name, value}, and body, bytes, are the answer as it was received, but for --text-as-utf8; a body
+over 2,014 MiB is null. A row group ends at 64 MiB of records, before compression; until then all of
+it but body is in memory.
 
 Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused

@@ -106,12 +106,23 @@ impl ContentArgs {
         (typed.or(self.head.then_some("HEAD")), headers)
     }
 
-    /// Whether what is asked for can be told in this format.
+    /// Whether what is asked for can be told in this format, which may leave out content by `has_no_body`.
     ///
     /// # Errors
     /// [`CommandFailure::Usage`] if not.
-    pub(super) fn check(&self, format: LineFormat) -> Result<(), CommandFailure> {
-        self.extract.check(format, !self.head && !self.no_content)
+    pub(super) fn check(
+        &self,
+        format: LineFormat,
+        has_no_body: bool,
+    ) -> Result<(), CommandFailure> {
+        let has_content = !self.head && !self.no_content;
+        let is_written = match format {
+            LineFormat::Tar => has_content,
+            LineFormat::Parquet => has_content && !has_no_body,
+            LineFormat::Csv | LineFormat::Jsonl | LineFormat::Pretty | LineFormat::Warc => false,
+        };
+        self.extract.check_text(format, self.save.is_some() || is_written)?;
+        self.extract.check(format, has_content)
     }
 
     /// What of it shapes the lines, by the names of the options.

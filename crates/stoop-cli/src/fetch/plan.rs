@@ -179,7 +179,7 @@ impl FetchPlan {
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
         check_output(format, &output, is_terminal, &args.output, &args.content)?;
-        args.content.check(format)?;
+        args.content.check(format, args.output.no_body)?;
         args.run.check(&output, format, args.output.revisits)?;
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
