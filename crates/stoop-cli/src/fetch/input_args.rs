@@ -44,8 +44,9 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<Delimiter>,
 
-    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and no two of them share a host,
-    /// or with --by-domain a domain; hosts at one address may be in several. What is no URL is in part 1
+    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and the URLs of a host, or with
+    /// --by-domain of a domain, are all in one of them; hosts at one address may be in several. Redirects
+    /// may lead runs to hosts of each other's parts. What is no URL is in part 1
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
