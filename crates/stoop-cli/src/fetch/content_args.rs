@@ -16,9 +16,10 @@ use crate::units;
 #[command(next_help_heading = "Content")]
 pub(crate) struct ContentArgs {
     /// Save the content of each answer with a status of 2xx in DIR, one file for each. No file is
-    /// overwritten, and none is ever there in part. The field 'saved' of jsonl tells which it is. Beyond
-    /// 1 MiB content is written while it arrives, so that files may be longer than memory is, unless
-    /// -f warc, -f tar or --text-as-utf8 need all of it: see --max-body and --timeout
+    /// overwritten, and none is ever there in part. The field 'saved' of jsonl tells which it is; csv and
+    /// pretty do not. Beyond 1 MiB content is written while it arrives, so that files may be longer
+    /// than memory is, unless -f warc, -f tar or --text-as-utf8 need all of it: see --max-body and
+    /// --timeout
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
@@ -30,8 +31,8 @@ pub(crate) struct ContentArgs {
     #[arg(long, requires = "save")]
     save_errors: bool,
 
-    /// Cut a body that is longer than --max-body, and tell so ('truncated' in jsonl), in place of
-    /// body_too_large
+    /// Cut a body that is longer than --max-body, and tell so ('truncated' in jsonl; csv and pretty do
+    /// not), in place of body_too_large
     #[arg(long)]
     truncate: bool,
 
@@ -89,6 +90,21 @@ impl ContentArgs {
     /// Whether content is received, and kept nowhere else than in records.
     pub(super) fn is_for_rows(&self) -> bool {
         !self.no_content && !self.head && self.save.is_none()
+    }
+
+    /// Whether files are named so that their URLs cannot be told by that.
+    pub(super) fn names_by_hash(&self) -> bool {
+        self.save.is_some() && matches!(self.save_as, None | Some(SaveNames::Hash))
+    }
+
+    /// Whether files are named by the ids of jobs.
+    pub(super) fn names_by_id(&self) -> bool {
+        self.save_as == Some(SaveNames::Id)
+    }
+
+    /// Whether content is cut that is too long.
+    pub(super) fn truncates(&self) -> bool {
+        self.truncate
     }
 
     /// Whether digests are told.

@@ -36,6 +36,7 @@ mod short_text;
 mod source;
 mod stall_args;
 mod template;
+mod untold;
 mod whole_file;
 
 use std::io::{self, IsTerminal, stdin, stdout};

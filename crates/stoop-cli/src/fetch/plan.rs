@@ -25,6 +25,7 @@ use super::output_args::{CompressionName, LineFormat, OutputArgs, SummaryStyle};
 use super::run_args::RunArgs;
 use super::stall_args::StallArgs;
 use super::template::Template;
+use super::untold;
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
 use crate::request_options::{Family, ResolveRule};
@@ -184,6 +185,7 @@ impl FetchPlan {
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
         let jobs = args.input.jobs(args.politeness.group())?;
+        let untold = untold::notes(format, &args.content, &jobs)?;
         let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
             Some(path) => UrlSource::File(path),
@@ -271,7 +273,10 @@ impl FetchPlan {
                 && !is_dumb
                 && !args.output.no_progress
                 && !args.output.quiet,
-            notes: Some(variables.into_notes()).filter(|_| !args.output.quiet).unwrap_or_default(),
+            notes: match args.output.quiet {
+                true => Vec::new(),
+                false => variables.into_notes().into_iter().chain(untold).collect(),
+            },
         })
     }
 }
