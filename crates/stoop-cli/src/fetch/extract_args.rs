@@ -33,7 +33,7 @@ enum Fact {
     Length,
     /// the redirects: status and URL of each answer on the way
     Chain,
-    /// version, cipher and ALPN of TLS, and the server's certificate
+    /// version, cipher and ALPN of TLS, and the server's certificate with its whole names
     #[cfg(feature = "tls")]
     Tls,
     /// the hash by which Shodan tells icons apart, of images
