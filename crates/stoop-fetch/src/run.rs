@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::addresses::run_sorter;
 use crate::distribute::{Reading, distribute};
-use crate::error::FetchError;
+use crate::error::{FetchError, copy};
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::guarded::guarded;
@@ -75,12 +75,12 @@ impl Finished {
         self.summary.figures()
     }
 
-    /// The first thing that went wrong with the run itself.
+    /// The first thing that went wrong with the run itself. An error of the system is
+    /// [told as such](FetchError#errors-of-the-system).
     ///
     /// # Errors
     /// All kinds of [`FetchError`] but [`FetchError::Client`].
     pub fn check(&self) -> Result<(), FetchError> {
-        let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
         let check = |result: &io::Result<()>, kind: fn(io::Error) -> FetchError| match result {
             Ok(()) => Ok(()),
             Err(error) => Err(kind(copy(error))),
