@@ -3,8 +3,8 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 
 use crate::addresses::run_sorter;
@@ -25,7 +25,8 @@ use crate::statistics::Statistics;
 use crate::summary::{Figures, Summary};
 use crate::{tuning, worker};
 
-/// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing.
+/// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing, and leaves untold what came of it.
+#[must_use = "`wait` waits for its end, and tells whether all records were written"]
 pub struct Run {
     state: Arc<RunState>,
     workers: Vec<JoinHandle<Summary>>,
@@ -114,6 +115,8 @@ impl Run {
         link: Option<RunLink>,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers, format.needs_content()));
+        let weak: Weak<RunState> = Arc::downgrade(&state);
+        state.stop.wake(weak);
         if let Some(link) = link {
             let _ = link.set(Arc::downgrade(&state));
         }
@@ -199,6 +202,7 @@ impl Run {
     }
 
     /// Waits for the end, blocking the thread.
+    #[must_use = "`check` tells whether the run itself failed, as where records could not be written"]
     pub fn wait(self) -> Finished {
         let mut summary = Summary::default();
         for worker in self.workers {

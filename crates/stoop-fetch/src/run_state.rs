@@ -20,7 +20,7 @@ use crate::record::Record;
 use crate::robots_known::KnownRobots;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
-use crate::stop::Stop;
+use crate::stop::{Stop, Stoppable};
 use crate::tuning_gauge::{TuningGauge, TuningState};
 use crate::turns::{Mail, Mailboxes, Post};
 
@@ -89,6 +89,13 @@ impl WorkerGauge {
     }
 }
 
+impl Stoppable for RunState {
+    fn wake_all(&self) {
+        self.wake_sorter();
+        self.wake_workers();
+    }
+}
+
 impl RunState {
     /// The state of a run that has not begun.
     pub(crate) fn new(mut settings: Settings, fetchers: Fetchers, has_content: bool) -> Self {
@@ -133,8 +140,6 @@ impl RunState {
     /// Ends the run: unfinished jobs are answered as cancelled.
     pub(crate) fn stop(&self) {
         self.stop.request();
-        self.wake_sorter();
-        self.wake_workers();
     }
 
     /// What finds the addresses of hosts, if those are told apart by them.

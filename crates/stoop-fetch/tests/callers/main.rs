@@ -3,6 +3,7 @@
 
 mod content_in_flight;
 mod content_retries;
+mod endings;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Cursor, Write};
