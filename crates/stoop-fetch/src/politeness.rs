@@ -190,8 +190,12 @@ impl Politeness {
     /// is used for a day; these requests have no records, and up to five redirects to it are followed. What the file does
     /// not allow gets a record of the kind `robots_denied`, and so does all of an origin that answers 429 or 5xx, which is
     /// asked again after five minutes. Where there is no response, the record has that error, for a second without another
-    /// attempt. A Crawl-delay is an [`interval`](Self::interval), if that is shorter, of up to
+    /// attempt. An origin that cannot be reached once a day is over goes on with what it said before (RFC 9309 §2.4), and is
+    /// asked every five minutes. A Crawl-delay is an [`interval`](Self::interval), if that is shorter, of up to
     /// [`pause_max`](Self::pause_max).
+    ///
+    /// The run keeps what concerns it of the files of 50,000 origins, and no more than 32 MiB of that. Beyond either, those
+    /// that it asked first are forgotten, and are asked again when they have another job.
     ///
     /// A redirect is followed where the file of its origin allows that, and is otherwise a record of the kind
     /// `robots_denied` too. The first redirect to an origin has its job begin again once the file was fetched; one of a

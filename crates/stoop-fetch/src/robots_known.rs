@@ -1,39 +1,24 @@
 //! What the robots.txt files of a run's origins said, within bounds.
 
-use std::collections::{HashMap, VecDeque};
+mod answer;
+mod origins;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stoop::RedirectAction;
 use tokio::sync::Semaphore;
 
-use crate::record::Outcome;
-use crate::robots::{Access, FRESH_FOR, RobotsTxt};
+use self::origins::Origins;
+use crate::robots::Access;
 
-/// How long an origin that could not say what it allows is not asked again.
-const UNREACHABLE_FOR: Duration = Duration::from_secs(300);
-
-/// How long an origin that gave no response is not asked again: no longer than its jobs then wait, so that the one that tries
-/// its host asks.
-const SILENT_FOR: Duration = Duration::from_secs(1);
-
-/// How many origins a run knows, and how many bytes of their files. Beyond, those that it asked first are forgotten.
-const ORIGINS_MAX: usize = 50_000;
-const BYTES_MAX: usize = 32 << 20;
+pub(crate) use self::answer::RobotsAnswer;
 
 /// What the origins of a run say to one agent. All that fetch for the run share it, and so do their clients, which ask it
 /// at each redirect.
 pub(crate) struct KnownRobots {
     agent: Box<str>,
     origins: Mutex<Origins>,
-}
-
-/// What came of asking an origin.
-pub(crate) enum RobotsAnswer {
-    /// It said what it allows, or, with the reason for people, that it cannot say.
-    Says { access: Access, why: Option<Box<str>> },
-    /// It gave no response; its jobs get this outcome.
-    Silent(Box<Outcome>),
 }
 
 /// What is known of an origin.
@@ -54,19 +39,8 @@ pub(crate) struct Asking<'a> {
     known: &'a KnownRobots,
     origin: &'a str,
     end: AskedOrigin,
-}
-
-#[derive(Default)]
-struct Origins {
-    by_name: HashMap<Box<str>, Origin>,
-    /// Those that are known, the one that was asked first in front.
-    order: VecDeque<Box<str>>,
-    bytes: usize,
-}
-
-enum Origin {
-    Asked(AskedOrigin),
-    Known { answer: Arc<RobotsAnswer>, until: Instant },
+    /// What it came to before, if that is still kept.
+    before: Option<Arc<RobotsAnswer>>,
 }
 
 impl KnownRobots {
@@ -83,17 +57,15 @@ impl KnownRobots {
     /// What is known of an origin. Where that is nothing, it is the caller's to ask.
     pub(crate) fn look_or_ask<'a>(&'a self, origin: &'a str) -> Lookup<'a> {
         let mut origins = self.lock();
-        match origins.by_name.get(origin) {
-            Some(Origin::Known { answer, until }) if Instant::now() < *until => {
-                Lookup::Known(Arc::clone(answer))
-            }
-            Some(Origin::Asked(end)) => Lookup::Asked(end.clone()),
-            _ => {
-                let end = AskedOrigin(Arc::new(Semaphore::new(0)));
-                origins.put(origin, Origin::Asked(end.clone()));
-                Lookup::Unknown(Asking { known: self, origin, end })
-            }
+        if let Some(answer) = origins.fresh(origin) {
+            return Lookup::Known(answer);
         }
+        if let Some(end) = origins.asked(origin) {
+            return Lookup::Asked(end);
+        }
+        let end = AskedOrigin::new();
+        let before = origins.ask(origin, end.clone());
+        Lookup::Unknown(Asking { known: self, origin, end, before })
     }
 
     /// Why a path may not be fetched, by what its origin says.
@@ -126,12 +98,7 @@ impl KnownRobots {
 
     /// What an origin came to, if it was asked, and that still counts.
     pub(crate) fn answer(&self, origin: &str) -> Option<Arc<RobotsAnswer>> {
-        match self.lock().by_name.get(origin) {
-            Some(Origin::Known { answer, until }) if Instant::now() < *until => {
-                Some(Arc::clone(answer))
-            }
-            _ => None,
-        }
+        self.lock().fresh(origin)
     }
 
     fn lock(&self) -> MutexGuard<'_, Origins> {
@@ -141,6 +108,10 @@ impl KnownRobots {
 }
 
 impl AskedOrigin {
+    fn new() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
     /// Waits until the origin was asked, or that was given up.
     pub(crate) async fn over(&self) {
         // It has no permits, and fails once it is closed, which may be before.
@@ -149,69 +120,19 @@ impl AskedOrigin {
 }
 
 impl Asking<'_> {
-    /// What the origin came to.
+    /// What the origin came to. If it is unreachable now, what it said before goes on to count (RFC 9309 §2.4).
     pub(crate) fn end(self, answer: RobotsAnswer) -> Arc<RobotsAnswer> {
+        let (answer, lifetime) = answer.after(self.before.as_deref());
         let answer = Arc::new(answer);
-        let until = Instant::now() + answer.lifetime();
-        let known = Origin::Known { answer: Arc::clone(&answer), until };
-        self.known.lock().put(self.origin, known);
+        self.known.lock().tell(self.origin, Arc::clone(&answer), Instant::now() + lifetime);
         answer
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let mut origins = self.known.lock();
-        if matches!(origins.by_name.get(self.origin), Some(Origin::Asked(_))) {
-            origins.by_name.remove(self.origin);
-        }
-        drop(origins);
+        self.known.lock().end(self.origin);
         self.end.0.close();
-    }
-}
-
-impl RobotsAnswer {
-    fn lifetime(&self) -> Duration {
-        match self {
-            Self::Says { access: Access::Unreachable, .. } => UNREACHABLE_FOR,
-            Self::Says { .. } => FRESH_FOR,
-            Self::Silent(_) => SILENT_FOR,
-        }
-    }
-
-    /// The memory that it holds, nearly.
-    fn held_bytes(&self) -> usize {
-        size_of::<Self>()
-            + match self {
-                Self::Says { access, why } => {
-                    access.robots().map_or(0, RobotsTxt::memory)
-                        + why.as_ref().map_or(0, |why| why.len())
-                }
-                Self::Silent(outcome) => outcome.held_bytes(),
-            }
-    }
-}
-
-impl Origins {
-    fn put(&mut self, name: &str, origin: Origin) {
-        let held = match &origin {
-            Origin::Known { answer, .. } => Some(answer.held_bytes()),
-            Origin::Asked(_) => None,
-        };
-        if let Some(Origin::Known { answer, .. }) = self.by_name.insert(name.into(), origin) {
-            self.bytes -= answer.held_bytes();
-            self.order.retain(|known| **known != *name);
-        }
-        if let Some(held) = held {
-            self.bytes += held;
-            self.order.push_back(name.into());
-        }
-        while self.order.len() > ORIGINS_MAX || self.bytes > BYTES_MAX && self.order.len() > 1 {
-            let Some(oldest) = self.order.pop_front() else { return };
-            if let Some(Origin::Known { answer, .. }) = self.by_name.remove(&oldest) {
-                self.bytes -= answer.held_bytes();
-            }
-        }
     }
 }
 

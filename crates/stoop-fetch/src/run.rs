@@ -3,13 +3,13 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 
 use crate::addresses::run_sorter;
 use crate::distribute::{Reading, distribute};
-use crate::error::FetchError;
+use crate::error::{FetchError, copy};
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::guarded::guarded;
@@ -25,7 +25,8 @@ use crate::statistics::Statistics;
 use crate::summary::{Figures, Summary};
 use crate::{tuning, worker};
 
-/// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing.
+/// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing, and leaves untold what came of it.
+#[must_use = "`wait` waits for its end, and tells whether all records were written"]
 pub struct Run {
     state: Arc<RunState>,
     workers: Vec<JoinHandle<Summary>>,
@@ -75,12 +76,12 @@ impl Finished {
         self.summary.figures()
     }
 
-    /// The first thing that went wrong with the run itself.
+    /// The first thing that went wrong with the run itself. An error of the system is
+    /// [told as such](FetchError#errors-of-the-system).
     ///
     /// # Errors
     /// All kinds of [`FetchError`] but [`FetchError::Client`] and [`FetchError::Record`].
     pub fn check(&self) -> Result<(), FetchError> {
-        let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
         let check = |result: &io::Result<()>, kind: fn(io::Error) -> FetchError| match result {
             Ok(()) => Ok(()),
             Err(error) => Err(kind(copy(error))),
@@ -114,6 +115,8 @@ impl Run {
         link: Option<RunLink>,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers, format.needs_content()));
+        let weak: Weak<RunState> = Arc::downgrade(&state);
+        state.stop.wake(weak);
         if let Some(link) = link {
             let _ = link.set(Arc::downgrade(&state));
         }
@@ -204,6 +207,7 @@ impl Run {
 
     /// Waits for the end, blocking the thread. Where the caller takes the [`Records`](crate::Records), they have to be taken
     /// first, or dropped.
+    #[must_use = "`check` tells whether the run itself failed, as where records could not be written"]
     pub fn wait(self) -> Finished {
         let mut summary = Summary::default();
         for worker in self.workers {

@@ -23,7 +23,7 @@ use crate::record::Record;
 use crate::robots_known::KnownRobots;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
-use crate::stop::Stop;
+use crate::stop::{Stop, Stoppable};
 use crate::tuning_gauge::TuningState;
 use crate::turns::{Mail, Mailboxes, Post};
 
@@ -63,6 +63,13 @@ pub(crate) struct RunState {
     /// Records at which the caller's filter panicked.
     filter_panics: AtomicU64,
     workers_left: AtomicUsize,
+}
+
+impl Stoppable for RunState {
+    fn wake_all(&self) {
+        self.wake_sorter();
+        self.wake_workers();
+    }
 }
 
 impl RunState {
@@ -109,8 +116,6 @@ impl RunState {
     /// Ends the run: unfinished jobs are answered as cancelled.
     pub(crate) fn stop(&self) {
         self.stop.request();
-        self.wake_sorter();
-        self.wake_workers();
     }
 
     /// What finds the addresses of hosts, if those are told apart by them.

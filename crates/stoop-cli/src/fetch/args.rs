@@ -180,18 +180,20 @@ to the folder of --save; truncated is why content is not all there is: length, t
 blake3 and sha256 are its digests, in hexadecimal. With --extract: title, up to 1,024 bytes, of a
 page whose title begins within 256 KiB; server; content_length; chain, of {status, url} for each
 redirect and the last answer, if there were any; tls, with version, cipher, alpn and, of the
-certificate, subject_cn, subject_an (names and addresses, up to 32), issuer_cn, not_before,
-not_after and sha256; favicon_hash, a number, of images up to 1 MiB; sniffed_type, whatever
-content_type says; charset, by a byte order mark, content_type, or what HTML or XML declares;
-robots, the rules that X-Robots-Tag and <meta name=robots> have for all, and with --robots for its
-agent, as 'noindex, nofollow'; meta_robots, what the latter says, in the first 256 KiB of HTML.
-url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url has
-U+FFFD for bytes that are no text, and can be the same for different lines.
+certificate, subject_cn and subject_dn, the whole distinguished name as RFC 4514 writes it
+('CN=a.example,O=Example,C=DE'), subject_an (names and addresses, up to 32), issuer_cn, issuer_dn,
+not_before, not_after and sha256; favicon_hash, a number, of images up to 1 MiB; sniffed_type,
+whatever content_type says; charset, by a byte order mark, content_type, or what HTML or XML
+declares; robots, the rules that X-Robots-Tag and <meta name=robots> have for all, and with --robots
+for its agent, as 'noindex, nofollow'; meta_robots, what the latter says, in the first 256 KiB of
+HTML. url_bytes is the line where it is not UTF-8, with % and all but printable ASCII as %XX: url
+has U+FFFD for bytes that are no text, and can be the same for different lines.
 
 Columns (parquet): the fields of jsonl, which are null where they are left out there; start_time and
 the times of tls are times, chain and subject_an lists, meta is a text in JSON. headers, a list of
-{name, value}, and body, bytes, are the answer as it was received, a body over 2,014 MiB is null. A
-row group ends at 64 MiB of records, before compression; until then all of it but body is in memory.
+{name, value}, and body, bytes, are the answer as it was received, but for --text-as-utf8; a body
+over 2,014 MiB is null. A row group ends at 64 MiB of records, before compression; until then all of
+it but body is in memory.
 
 Kinds of error, a closed list:
   invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused
@@ -290,7 +292,8 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) compressed: bool,
 
-    /// Keep cookies: read FILE if it is there, and write it at the end, in Netscape's format
+    /// Keep cookies: read FILE if it is there, and write it at the end, also after a signal or a
+    /// failure, in Netscape's format
     #[arg(long, value_name = "FILE")]
     pub(super) cookie_jar: Option<PathBuf>,
 

@@ -17,9 +17,9 @@ use crate::units;
 pub(crate) struct ContentArgs {
     /// Save the content of each answer with a status of 2xx in DIR, one file for each, with the time that
     /// Last-Modified says. None is ever there in part, and none is overwritten without --save-replace. The
-    /// field 'saved' of jsonl tells which it is. Beyond 1 MiB content is written while it arrives, so that
-    /// files may be longer than memory is, unless -f warc, -f tar or --text-as-utf8 need all of it: see
-    /// --max-body and --timeout
+    /// field 'saved' of jsonl tells which it is; csv and pretty do not. Beyond 1 MiB content is written while
+    /// it arrives, so that files may be longer than memory is, unless -f warc, -f tar or --text-as-utf8 need
+    /// all of it: see --max-body and --timeout
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
@@ -36,8 +36,8 @@ pub(crate) struct ContentArgs {
     #[arg(long, requires = "save")]
     save_replace: bool,
 
-    /// Cut a body that is longer than --max-body, and tell so ('truncated' in jsonl), in place of
-    /// body_too_large
+    /// Cut a body that is longer than --max-body, and tell so ('truncated' in jsonl; csv and pretty do
+    /// not), in place of body_too_large
     #[arg(long)]
     truncate: bool,
 
@@ -97,6 +97,21 @@ impl ContentArgs {
         !self.no_content && !self.head && self.save.is_none()
     }
 
+    /// Whether files are named so that their URLs cannot be told by that.
+    pub(super) fn names_by_hash(&self) -> bool {
+        self.save.is_some() && matches!(self.save_as, None | Some(SaveNames::Hash))
+    }
+
+    /// Whether files are named by the ids of jobs.
+    pub(super) fn names_by_id(&self) -> bool {
+        self.save_as == Some(SaveNames::Id)
+    }
+
+    /// Whether content is cut that is too long.
+    pub(super) fn truncates(&self) -> bool {
+        self.truncate
+    }
+
     /// Whether digests are told.
     pub(super) fn has_digests(&self) -> bool {
         !self.digest.is_empty()
@@ -112,12 +127,23 @@ impl ContentArgs {
         (typed.or(self.head.then_some("HEAD")), headers)
     }
 
-    /// Whether what is asked for can be told in this format.
+    /// Whether what is asked for can be told in this format, which may leave out content by `has_no_body`.
     ///
     /// # Errors
     /// [`CommandFailure::Usage`] if not.
-    pub(super) fn check(&self, format: LineFormat) -> Result<(), CommandFailure> {
-        self.extract.check(format, !self.head && !self.no_content)
+    pub(super) fn check(
+        &self,
+        format: LineFormat,
+        has_no_body: bool,
+    ) -> Result<(), CommandFailure> {
+        let has_content = !self.head && !self.no_content;
+        let is_written = match format {
+            LineFormat::Tar => has_content,
+            LineFormat::Parquet => has_content && !has_no_body,
+            LineFormat::Csv | LineFormat::Jsonl | LineFormat::Pretty | LineFormat::Warc => false,
+        };
+        self.extract.check_text(format, self.save.is_some() || is_written)?;
+        self.extract.check(format, has_content)
     }
 
     /// What of it shapes the lines, by the names of the options.

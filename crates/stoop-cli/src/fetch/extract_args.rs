@@ -15,9 +15,10 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extract: Vec<Fact>,
 
-    /// Save text as UTF-8 where the server or the text itself says that it is in another encoding.
-    /// Digests stay those of the content as received
-    #[arg(long, requires = "save")]
+    /// Have text as UTF-8, in files of --save and in -f parquet and -f tar, where the server or the text
+    /// itself says that it is in another encoding. Digests and lengths stay those of the content as
+    /// received, and so does the charset of its headers. Not for -f warc, which keeps what was received
+    #[arg(long)]
     text_as_utf8: bool,
 }
 
@@ -32,7 +33,7 @@ enum Fact {
     Length,
     /// the redirects: status and URL of each answer on the way
     Chain,
-    /// version, cipher and ALPN of TLS, and the server's certificate
+    /// version, cipher and ALPN of TLS, and the server's certificate with its whole names
     #[cfg(feature = "tls")]
     Tls,
     /// the hash by which Shodan tells icons apart, of images
@@ -107,10 +108,6 @@ impl ExtractArgs {
                 "--extract needs --format jsonl: lines of csv and pretty have no place for it";
             return Err(CommandFailure::Usage(text.to_owned()));
         }
-        if self.text_as_utf8 && format == LineFormat::Warc {
-            let text = "--text-as-utf8 is not for archives, which have content as it was received";
-            return Err(CommandFailure::Usage(text.to_owned()));
-        }
         let of_content = self.extract.iter().find_map(|fact| fact.name_of_content());
         match of_content.filter(|_| !has_content) {
             Some(name) => Err(CommandFailure::Usage(format!(
@@ -119,6 +116,29 @@ impl ExtractArgs {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// Whether there is text that could become UTF-8: it is saved, or written in this format.
+    ///
+    /// # Errors
+    /// [`CommandFailure::Usage`] if not, with what to do instead.
+    pub(super) fn check_text(
+        &self,
+        format: LineFormat,
+        has_place: bool,
+    ) -> Result<(), CommandFailure> {
+        let fault = match (self.text_as_utf8, format) {
+            (true, LineFormat::Warc) => {
+                "--text-as-utf8 is not for -f warc, which keeps content as it was received: use -f parquet, -f tar or \
+                 --save DIR with another format"
+            }
+            (true, _) if !has_place => {
+                "--text-as-utf8 needs content that is kept: add --save DIR, -f parquet or -f tar, without --no-body, \
+                 --no-content and --head"
+            }
+            _ => return Ok(()),
+        };
+        Err(CommandFailure::Usage(fault.to_owned()))
     }
 
     /// What of it shapes the lines, by the names of the options.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use stoop_fetch::statistics::{Durations, Statistics};
 
 use super::page::PHASES;
-use super::short_text::{name, short};
+use super::short_text::{failure_name, name, short};
 
 /// How many hosts and statuses are shown.
 const ROWS_MAX: usize = 10;
@@ -27,12 +27,13 @@ pub(super) fn text(statistics: &Statistics) -> String {
         let failures = host.client_errors + host.server_errors + host.unanswered;
         writeln!(
             text,
-            "{failures:>8}  {}: of {} URLs, {} 4xx, {} 5xx, {} without an answer",
+            "{failures:>8}  {}: of {} URLs, {} 4xx, {} 5xx, {} without an answer; mostly {}",
             name(host.host),
             host.urls,
             host.client_errors,
             host.server_errors,
-            host.unanswered
+            host.unanswered,
+            host.most_frequent_failure.map_or_else(String::new, failure_name)
         )
         .expect("memory takes all");
     }

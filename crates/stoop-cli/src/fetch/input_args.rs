@@ -44,10 +44,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<Delimiter>,
 
-    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and no two of them share a host,
-    /// or with --by-domain a domain; hosts at one address may be in several. What is no URL is in part 1.
-    /// Files in a folder of --output have it in their names, as part-1of4-00000.csv, so that those of all parts
-    /// fit into one folder; so have the keys of -f tar
+    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and the URLs of a host, or with
+    /// --by-domain of a domain, are all in one of them; hosts at one address may be in several. Redirects
+    /// may lead runs to hosts of each other's parts. What is no URL is in part 1. Files in a folder of
+    /// --output have the part in their names, as part-1of4-00000.csv, so that those of all parts fit into
+    /// one folder; so have the keys of -f tar
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 

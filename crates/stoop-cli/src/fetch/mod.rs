@@ -38,6 +38,7 @@ mod short_text;
 mod source;
 mod stall_args;
 mod template;
+mod untold;
 mod whole_file;
 
 use std::io::{self, IsTerminal, stdin, stdout};
@@ -95,11 +96,9 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
         print_summary(style, layout, &finished);
         reported = write_page(page, begun, &finished);
     }
-    finished.result?;
-    reported?;
-    if let Some(cookies) = cookies {
-        cookies.save()?;
-    }
+    // However the run ended: what a server has set is lost otherwise.
+    let saved = cookies.map_or(Ok(()), |cookies| cookies.save());
+    first_failure([finished.result, reported, saved])?;
     match fails && finished.summary.has_failures() {
         true => Err(CommandFailure::Exit(FAILED)),
         false => Ok(()),
@@ -113,6 +112,23 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
 pub(crate) fn run(mut plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     open_files::fit(&mut plan)?;
     run::run(plan)
+}
+
+/// The failure that the exit code stands for: the first one, but a reader that has closed the output comes last. The texts
+/// of the others are told here.
+fn first_failure<const N: usize>(
+    results: [Result<(), CommandFailure>; N],
+) -> Result<(), CommandFailure> {
+    let mut failures: Vec<_> = results.into_iter().filter_map(Result::err).collect();
+    failures.sort_by_key(|failure| matches!(failure, CommandFailure::OutputClosed));
+    let mut failures = failures.into_iter();
+    let first = failures.next();
+    for other in failures {
+        if let CommandFailure::Io(text) | CommandFailure::Usage(text) = other {
+            stderr::message(text);
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun) {

@@ -26,6 +26,7 @@ use super::output_check::check_output;
 use super::run_args::RunArgs;
 use super::stall_args::StallArgs;
 use super::template::Template;
+use super::untold;
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
 use crate::request_options::{Family, ResolveRule};
@@ -182,13 +183,14 @@ impl FetchPlan {
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
         check_output(format, &output, is_terminal, &args.output, &args.content)?;
-        args.content.check(format)?;
+        args.content.check(format, args.output.no_body)?;
         args.run.check(&output, format, args.output.revisits)?;
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
         let jobs = args.input.jobs(args.politeness.group())?;
         let has_id_keys = args.output.tar_key == Some(TarKey::Id);
         jobs.check_ids(has_id_keys)?;
+        let untold = untold::notes(format, &args.content, &jobs)?;
         let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
             Some(path) => UrlSource::File(path),
@@ -277,7 +279,10 @@ impl FetchPlan {
                 && !is_dumb
                 && !args.output.no_progress
                 && !args.output.quiet,
-            notes: Some(variables.into_notes()).filter(|_| !args.output.quiet).unwrap_or_default(),
+            notes: match args.output.quiet {
+                true => Vec::new(),
+                false => variables.into_notes().into_iter().chain(untold).collect(),
+            },
         })
     }
 }

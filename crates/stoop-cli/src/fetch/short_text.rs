@@ -1,8 +1,9 @@
-//! Names of hosts and durations as short texts.
+//! Names of hosts, failures and durations as short texts.
 
 use std::time::Duration;
 
 use stoop_fetch::format::Printable;
+use stoop_fetch::summary::ResultCode;
 
 /// A longer name is cut: the tables of the report have all of it.
 const NAME_CHARS_MAX: usize = 40;
@@ -13,6 +14,14 @@ pub(super) fn name(host: &str) -> String {
     match host.char_indices().nth(NAME_CHARS_MAX) {
         Some((at, _)) => format!("{}...", &host[..at]),
         None => host,
+    }
+}
+
+/// What a host failed by: the status, or the kind of error.
+pub(super) fn failure_name(failure: ResultCode<'_>) -> String {
+    match failure {
+        ResultCode::Status(status) => status.to_string(),
+        ResultCode::Error(kind) => kind.to_owned(),
     }
 }
 

@@ -19,10 +19,11 @@ fn server(is_secure: bool) -> ServerHandle {
         false => server.run(answer),
         true => {
             let names = ["127.0.0.1".to_owned(), "a.example".to_owned()];
-            let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
-            let tls = ServerTls::builder()
-                .certificate_pem(made.cert.pem(), made.signing_key.serialize_pem())
-                .build();
+            let mut params = rcgen::CertificateParams::new(names).expect("names");
+            params.distinguished_name.push(rcgen::DnType::OrganizationName, "Example, Inc.");
+            let key = rcgen::KeyPair::generate().expect("a key");
+            let made = params.self_signed(&key).expect("a certificate");
+            let tls = ServerTls::builder().certificate_pem(made.pem(), key.serialize_pem()).build();
             server.tls(tls.expect("it can be used")).run(answer)
         }
     }
@@ -152,7 +153,9 @@ fn the_certificate_of_a_server_is_told() {
                 (&tls["subject_cn"], &tls["issuer_cn"]),
                 (&tls["issuer_cn"], &tls["subject_cn"])
             );
-            assert!(tls["subject_cn"].is_string(), "{tls}");
+            assert_eq!(tls["subject_cn"], "rcgen self signed cert");
+            let whole = json!("O=Example\\, Inc.,CN=rcgen self signed cert");
+            assert_eq!((&tls["subject_dn"], &tls["issuer_dn"]), (&whole, &whole));
             assert_eq!(tls["sha256"].as_str().map(str::len), Some(64));
             assert_eq!(tls["not_before"], "1975-01-01T00:00:00Z");
             assert_eq!(tls["not_after"], "4096-01-01T00:00:00Z");
@@ -182,6 +185,22 @@ fn text_is_saved_as_utf_8_and_its_digest_is_of_what_came() {
     assert_eq!(told[0]["body_bytes"], 4);
 }
 
+/// It could be asked for with --save alone, which leaves content out of a table.
+#[test]
+fn text_is_utf_8_in_tables_and_samples() {
+    let server = server(false);
+    let input = urls(&server, "http", &["/text"]);
+    let has = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    for format in ["parquet --compression none", "tar"] {
+        for (option, is_utf_8) in [("--text-as-utf8", true), ("", false)] {
+            let ran = run(stoop(&format!("fetch -f {format} {option}")), input.as_str());
+            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+            let found = (has(&ran.stdout, "café".as_bytes()), has(&ran.stdout, b"caf\xe9"));
+            assert_eq!(found, (is_utf_8, !is_utf_8), "{format} {option}");
+        }
+    }
+}
+
 /// A folder that is removed at the end.
 struct Folder(PathBuf);
 
@@ -202,7 +221,14 @@ fn what_could_not_be_told_is_refused() {
         ),
         ("-f jsonl --extract title -I", "--extract title is read from the content"),
         ("-f jsonl --extract titel", "possible values: title, server"),
-        ("-f jsonl --text-as-utf8", "--save <DIR>"),
+        ("-f jsonl --text-as-utf8", "add --save DIR, -f parquet or -f tar"),
+        ("-f parquet --text-as-utf8 --no-body", "add --save DIR, -f parquet or -f tar"),
+        ("-f tar --text-as-utf8 -I", "add --save DIR, -f parquet or -f tar"),
+        (
+            "-f warc --text-as-utf8",
+            "--text-as-utf8 is not for -f warc, which keeps content as it was",
+        ),
+        ("-f warc --text-as-utf8 --save no-such", "--text-as-utf8 is not for -f warc"),
     ] {
         let ran = run(stoop(&format!("fetch {options}")), "http://127.0.0.1:1/\n");
         assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{options}");

@@ -11,6 +11,7 @@
 //! - `lines`: exactly one line for each URL, and its content
 //! - `input`: the lines that count as URLs, their sources, and their number
 //! - `get`: one request, beside curl and by itself
+//! - `cookies`: cookies are written to their file however a run ends
 //! - `ending`: signals, `--duration`, a reader that closes the output, a full disk
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `completions`: the shells for which completions are printed complete by them
@@ -48,6 +49,7 @@ mod by_address;
 mod completions;
 mod conditional;
 mod content;
+mod cookies;
 mod echo;
 mod ending;
 mod extract;

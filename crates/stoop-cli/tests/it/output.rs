@@ -91,3 +91,39 @@ fn a_url_that_was_there_before_is_passed_over_if_asked() {
     // The limit counts what is fetched.
     assert_eq!(run(stoop("fetch --dedupe -n 2"), list.as_str()).lines().len(), 2);
 }
+
+/// What csv has no place for was left out without a word.
+#[test]
+fn what_lines_do_not_tell_is_noted_before_the_run_or_refused() {
+    let server = Server::start();
+    let folder = path("untold");
+    let save = format!("--save {}", folder.display());
+    let list = format!("{{\"url\":\"{}\",\"id\":\"a\"}}\n", server.url("/ok/3"));
+    for (options, note) in [
+        (save.clone(), "lines of csv do not tell which file of --save has the content"),
+        (format!("{save} --save-as hash -f pretty"), "lines of pretty do not tell which file"),
+        ("--truncate".to_owned(), "lines of csv do not tell which bodies --truncate has cut"),
+        ("".to_owned(), "lines of csv do not tell id and meta of the objects of the list"),
+    ] {
+        let line = format!("fetch --input-format jsonl {options}");
+        let ran = run(stoop(&line), list.as_str());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("stoop: {note}")), "{options}: {}", ran.stderr);
+        for quiet in ["-q", "-f jsonl"] {
+            let ran = run(stoop(&format!("{line} {quiet}")), list.as_str());
+            assert!(!ran.stderr.contains("do not tell"), "{options} {quiet}: {}", ran.stderr);
+        }
+    }
+    // The names tell it.
+    for options in ["--save-as id --id-column id", "--save-as url --save-errors"] {
+        let ran = run(stoop(&format!("fetch --input-format csv {save} {options}")), "url,id\n");
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("do not tell"), "{options}: {}", ran.stderr);
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    let before = server.requests();
+    let refused = run(stoop("fetch --input-format jsonl --id-column key"), list.as_str());
+    let why = "--id-column needs --format jsonl";
+    assert!(refused.code == Some(2) && refused.stderr.contains(why), "{}", refused.stderr);
+    assert_eq!(server.requests(), before);
+}

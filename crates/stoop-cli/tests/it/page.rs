@@ -102,7 +102,10 @@ fn the_page_is_one_file_that_has_all_it_shows() {
     assert!(page.contains("<th scope=\"row\">URLs</th><td>68</td>"), "{page}");
     assert!(page.contains("<th scope=\"row\">404</th><td>1</td>"), "{page}");
     assert!(page.contains("<th scope=\"row\">connect_refused</th><td>1</td>"), "{page}");
-    let row = "<th scope=\"row\">127.0.0.1</th><td>65</td><td>1</td><td>1</td><td>2</td>";
+    let row = "<th scope=\"row\">127.0.0.1</th><td>65</td><td>1</td><td>1</td><td>2</td>\
+               <td>closed_early</td>";
+    assert!(page.contains(row), "{page}");
+    let row = "<td>1</td><td>0</td><td>0</td><td>1</td><td>connect_refused</td>";
     assert!(page.contains(row), "{page}");
     assert!(!page.contains("<img") && page.contains("&lt;img"), "{page}");
     assert!(!page.contains("The run ended early"), "{page}");
@@ -194,7 +197,8 @@ fn the_long_summary_tells_it_as_text() {
         "│ totalUrls │",
         "waiting for the answer ",
         "      61  with status 200",
-        "hosts with most failures:\n       4  127.0.0.1: of 65 URLs, 1 4xx, 1 5xx, 2 without an answer",
+        "hosts with most failures:\n       4  127.0.0.1: of 65 URLs, 1 4xx, 1 5xx, 2 without an answer; \
+         mostly closed_early\n",
         "slowest hosts, mean time:\n",
     ] {
         assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);

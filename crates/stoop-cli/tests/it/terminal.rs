@@ -122,6 +122,40 @@ fn progress_tells_errors_and_slow_hosts_in_lines_that_fit() {
     }
 }
 
+/// What a state of the progress says: how many are done, of how many, at which rate, and the seconds that are left.
+fn estimate(state: &str) -> Option<(f64, f64, f64, f64)> {
+    let number = |text: &str| text.rsplit(' ').next().and_then(|word| word.parse::<f64>().ok());
+    let (done, rest) = state.split_once(" of ")?;
+    let (total, rest) = rest.split_once(" done, ")?;
+    let (rate, rest) = rest.split_once("/s")?;
+    let (left, _) = rest.split_once(" second")?;
+    Some((number(done)?, number(total)?, number(rate)?, number(left)?))
+}
+
+/// 60 URLs, of which some 20 are answered in a second.
+#[test]
+fn the_progress_tells_the_time_that_is_left() {
+    let server = Server::start();
+    let list = std::env::temp_dir().join(format!("stoop-left-{}", std::process::id()));
+    let urls = (10..70).map(|n| server.url(&format!("/delay/200?{n}")) + "\n").collect::<String>();
+    std::fs::write(&list, urls).expect("writable");
+    let line = format!("fetch -i {} -c 4 -t 30 --summary none > /dev/null", list.display());
+    let text = run_on_terminal(120, &[], &line);
+    std::fs::remove_file(&list).expect("ours");
+    let Some(text) = text else { return };
+    let states = text.split(['\r', '\n']).map(|state| settled(state).concat());
+    let states: Vec<_> = states.filter_map(|state| estimate(&state)).collect();
+    assert!(states.len() > 5, "{text:?}");
+    for &(done, total, rate, left) in &states {
+        assert_eq!(total, 60.0, "{states:?}");
+        // What is shown is rounded, the rate and the time.
+        let (soonest, latest) = ((total - done) / (rate + 0.5), (total - done) / (rate - 0.5));
+        assert!(soonest - 1.0 <= left && left <= latest + 1.0, "{states:?}");
+    }
+    let [first, last] = [states.first(), states.last()].map(|state| state.map(|state| state.3));
+    assert!(first > last, "the time passes: {states:?}");
+}
+
 #[test]
 fn a_dumb_terminal_was_sent_colours_and_redrawn() {
     let server = Server::start();

@@ -101,12 +101,19 @@ pub struct TlsDetails {
     /// The common name of the certificate's subject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject_cn: Option<String>,
+    /// The whole subject as text (RFC 4514): `CN=worker,O=Example\, Inc.,C=DE`, as `PeerCertificate::subject` of
+    /// `stoop` has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject_dn: Option<String>,
     /// The DNS names and IP addresses that it is for, the first 32 of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subject_an: Vec<String>,
     /// The common name of the CA that issued it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer_cn: Option<String>,
+    /// The whole subject of that CA.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer_dn: Option<String>,
     /// From when on it is valid: RFC 3339, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<String>,

@@ -41,7 +41,7 @@ impl Fetch {
         if let Err(error) = records.try_for_each(&mut take) {
             run.stop();
             drop(records);
-            run.wait();
+            let _ = run.wait();
             return Err(FetchError::Record(error));
         }
         let finished = run.wait();

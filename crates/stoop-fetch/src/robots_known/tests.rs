@@ -3,13 +3,11 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use tokio::runtime::Builder;
 
 use super::*;
+use crate::record::Outcome;
+use crate::robots::RobotsTxt;
 
 fn says(file: &str) -> RobotsAnswer {
     RobotsAnswer::Says { access: Access::Rules(RobotsTxt::parse(file.as_bytes(), "a")), why: None }
-}
-
-fn known(file: &str) -> Origin {
-    Origin::Known { answer: Arc::new(says(file)), until: Instant::now() + FRESH_FOR }
 }
 
 #[test]
@@ -21,27 +19,6 @@ fn a_url_is_its_origin_and_its_path_with_the_query() {
     ] {
         assert_eq!(split(url), (origin, path));
     }
-}
-
-#[test]
-fn what_is_known_is_bounded_in_number_and_bytes() {
-    let mut origins = Origins::default();
-    for n in 0..ORIGINS_MAX + 10 {
-        origins.put(&format!("http://host-{n}"), known("user-agent: *\ndisallow: /x"));
-    }
-    assert_eq!((origins.order.len(), origins.by_name.len()), (ORIGINS_MAX, ORIGINS_MAX));
-    assert!(!origins.by_name.contains_key("http://host-0"));
-    let rules: String =
-        (0..10_000).map(|n| format!("disallow: /a/rather/long/path/{n}\n")).collect();
-    for n in 0..200 {
-        origins.put(&format!("http://large-{n}"), known(&format!("user-agent: *\n{rules}")));
-        assert!(origins.bytes <= BYTES_MAX);
-    }
-    assert!(origins.by_name.contains_key("http://large-199"));
-    // The same origin again takes the place of what it said before.
-    let before = (origins.order.len(), origins.bytes);
-    origins.put("http://large-199", known(&format!("user-agent: *\n{rules}")));
-    assert_eq!((origins.order.len(), origins.bytes), before);
 }
 
 fn ask<'a>(robots: &'a KnownRobots, origin: &'a str) -> Asking<'a> {
@@ -86,4 +63,40 @@ fn of_many_threads_one_asks_and_the_others_wait_for_what_it_is_told() {
         assert!(answers.iter().all(|answer| Arc::ptr_eq(answer, &answers[0])));
         assert_eq!(asked.load(SeqCst), 3);
     }
+}
+
+/// RFC 9309 §2.4: an origin whose rules were known got 'robots_denied' for everything once they were a day old and it
+/// answered 503, or gave no response.
+#[test]
+fn rules_that_were_known_go_on_to_count_while_their_origin_is_unreachable() {
+    let unavailable = || RobotsAnswer::Says { access: Access::Unreachable, why: Some("x".into()) };
+    let silent = || {
+        let outcome = Outcome::local_error("connect_refused", stoop::Phase::Connect, "refused");
+        RobotsAnswer::Silent(Box::new(outcome))
+    };
+    let expire = |robots: &KnownRobots| {
+        let answer = robots.answer("http://b").expect("it still counts");
+        robots.lock().tell("http://b", answer, Instant::now());
+        assert!(robots.answer("http://b").is_none());
+    };
+    let robots = KnownRobots::new("a");
+    ask(&robots, "http://b").end(says("user-agent: *\ndisallow: /x"));
+    for newer in [unavailable(), silent(), unavailable()] {
+        expire(&robots);
+        ask(&robots, "http://b").end(newer);
+        assert_eq!(robots.redirect("http://b/y"), RedirectAction::Follow);
+        assert!(
+            matches!(robots.redirect("http://b/x"), RedirectAction::Deny(why) if why.contains("allow"))
+        );
+    }
+    expire(&robots);
+    ask(&robots, "http://b").end(says("user-agent: *\ndisallow: /y"));
+    assert_eq!(robots.redirect("http://b/x"), RedirectAction::Follow, "what it says now");
+    // Of another nothing was known.
+    ask(&robots, "http://c").end(unavailable());
+    assert!(matches!(robots.redirect("http://c/y"), RedirectAction::Deny(_)));
+    robots.lock().tell("http://c", Arc::new(unavailable()), Instant::now());
+    ask(&robots, "http://c").end(silent());
+    let answer = robots.answer("http://c").expect("told");
+    assert!(matches!(*answer, RobotsAnswer::Silent(_)), "what it is now");
 }

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use crate::error::in_context;
+
 /// What has the folders of all runs.
 const PARTIAL: &str = ".partial";
 
@@ -140,7 +142,7 @@ fn is_at(open: &File, path: &Path) -> bool {
 
 /// The same error, with the path that it is of.
 pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot save {}: {error}", path.display()))
+    in_context(format!("cannot save {}: {error}", path.display()), error)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::host_failures::{FrequentFailures, Kinds};
 use crate::politeness::HostGroup;
 use crate::record::micros;
 use crate::schedule::host_key;
@@ -31,6 +32,9 @@ pub struct HostFigures<'a> {
     pub server_errors: u64,
     /// Those without an answer; not what was cancelled, or what robots.txt does not allow.
     pub unanswered: u64,
+    /// The status of 400 or more, or the kind of error, that most of these failures came to. Where there are more than four
+    /// different ones, a failure that makes no more than a fifth of all may be passed over for another.
+    pub most_frequent_failure: Option<ResultCode<'static>>,
     /// The mean duration of those that were sent.
     pub mean: Duration,
     /// The longest.
@@ -41,13 +45,15 @@ pub struct HostFigures<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hosts {
     by_name: HashMap<Box<str>, HostCounts>,
+    /// The kinds of errors that they came to.
+    kinds: Kinds,
     /// Some were forgotten.
     is_pruned: bool,
     /// Room for the name of a job's host.
     key: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct HostCounts {
     urls: u64,
     sent: u64,
@@ -56,6 +62,8 @@ struct HostCounts {
     client_errors: u64,
     server_errors: u64,
     unanswered: u64,
+    /// None of a host without any: that is most of them.
+    frequent: Option<Box<FrequentFailures>>,
 }
 
 impl HostCounts {
@@ -67,6 +75,11 @@ impl HostCounts {
         self.duration_us / self.sent.max(1)
     }
 
+    fn fail(&mut self, number: u16, times: u32) {
+        self.frequent.get_or_insert_default().add(number, times);
+    }
+
+    /// Adds other counts, but for the kinds of failures, whose numbers are of another table.
     fn merge(&mut self, other: &Self) {
         self.urls += other.urls;
         self.sent += other.sent;
@@ -77,13 +90,15 @@ impl HostCounts {
         self.unanswered += other.unanswered;
     }
 
-    fn figures<'a>(&self, host: &'a str) -> HostFigures<'a> {
+    fn figures<'a>(&self, host: &'a str, kinds: &Kinds) -> HostFigures<'a> {
+        let most = self.frequent.as_ref().and_then(|failures| failures.iter().next());
         HostFigures {
             host,
             urls: self.urls,
             client_errors: self.client_errors,
             server_errors: self.server_errors,
             unanswered: self.unanswered,
+            most_frequent_failure: most.and_then(|(number, _)| kinds.code(number)),
             mean: Duration::from_micros(self.mean_us()),
             max: Duration::from_micros(self.max_us),
         }
@@ -92,7 +107,12 @@ impl HostCounts {
 
 impl Hosts {
     /// Counts a job for `url`, which took `duration` if it was sent.
-    pub(super) fn add(&mut self, url: &[u8], code: ResultCode<'_>, duration: Option<Duration>) {
+    pub(super) fn add(
+        &mut self,
+        url: &[u8],
+        code: ResultCode<'static>,
+        duration: Option<Duration>,
+    ) {
         self.key.clear();
         if !host_key(url, HostGroup::Host, &mut self.key) || self.key.len() > NAME_BYTES_MAX {
             return;
@@ -103,14 +123,18 @@ impl Hosts {
             None => self.by_name.entry(name.into()).or_default(),
         };
         counts.urls += 1;
-        match code {
-            ResultCode::Status(400..=499) => counts.client_errors += 1,
-            ResultCode::Status(500..) => counts.server_errors += 1,
-            ResultCode::Status(_) => {}
+        let failures = match code {
+            ResultCode::Status(400..=499) => Some(&mut counts.client_errors),
+            ResultCode::Status(500..) => Some(&mut counts.server_errors),
+            ResultCode::Status(_) => None,
             ResultCode::Error(kind) => {
                 let is_its_own = kind == "host_suspended" || !NOT_ASKED.contains(&kind);
-                counts.unanswered += u64::from(is_its_own);
+                is_its_own.then_some(&mut counts.unanswered)
             }
+        };
+        if let Some(failures) = failures {
+            *failures += 1;
+            counts.fail(self.kinds.number(code), 1);
         }
         if let Some(duration) = duration {
             let micros = micros(duration);
@@ -123,7 +147,13 @@ impl Hosts {
 
     pub(super) fn merge(&mut self, other: &Self) {
         for (name, counts) in &other.by_name {
-            self.by_name.entry(name.clone()).or_default().merge(counts);
+            let ours = self.by_name.entry(name.clone()).or_default();
+            ours.merge(counts);
+            for (number, times) in counts.frequent.iter().flat_map(|failures| failures.iter()) {
+                if let Some(code) = other.kinds.code(number) {
+                    ours.fail(self.kinds.number(code), times);
+                }
+            }
         }
         self.is_pruned |= other.is_pruned;
     }
@@ -149,7 +179,7 @@ impl Hosts {
             all.truncate(max);
         }
         all.sort_unstable_by_key(|(value, name, _)| (Reverse(*value), *name));
-        all.into_iter().map(|(_, name, counts)| counts.figures(name)).collect()
+        all.into_iter().map(|(_, name, counts)| counts.figures(name, &self.kinds)).collect()
     }
 
     /// Forgets those that are neither slow nor failing, where there are too many.
@@ -188,11 +218,34 @@ mod tests {
         hosts.add(&[b'a'; NAME_BYTES_MAX + 1], ResultCode::Error("invalid_url"), None);
         let all = hosts.slowest(9);
         assert_eq!(all.len(), 1);
-        let HostFigures { host, urls, client_errors, server_errors, unanswered, mean, max } =
+        let HostFigures { host, urls, client_errors, server_errors, unanswered, mean, max, .. } =
             all[0];
         assert_eq!((host, urls), ("a.example", 5));
         assert_eq!((client_errors, server_errors, unanswered), (1, 0, 2));
         assert_eq!((mean, max), (Duration::from_millis(20), Duration::from_millis(30)));
+    }
+
+    #[test]
+    fn what_a_host_fails_with_most_is_told_of_all_workers_together() {
+        let mut parts = [Hosts::default(), Hosts::default()];
+        // The kinds have other numbers in the other worker.
+        for (part, codes) in parts.iter_mut().zip([["reset", "decode"], ["decode", "reset"]]) {
+            for kind in codes {
+                part.add(b"http://a/", ResultCode::Error(kind), ms(1));
+            }
+            part.add(b"http://a/", ResultCode::Error("reset"), ms(1));
+            part.add(b"http://b/", ResultCode::Status(503), ms(1));
+            part.add(b"http://c/", ResultCode::Status(200), ms(1));
+            part.add(b"http://c/", ResultCode::Error("cancelled"), None);
+        }
+        let mut all = Hosts::default();
+        parts.iter().for_each(|part| all.merge(part));
+        let failing = all.failing(9);
+        let told = failing.iter().map(|host| (host.host, host.most_frequent_failure));
+        let expected =
+            [("a", Some(ResultCode::Error("reset"))), ("b", Some(ResultCode::Status(503)))];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert_eq!(all.slowest(9)[2].most_frequent_failure, None);
     }
 
     #[test]

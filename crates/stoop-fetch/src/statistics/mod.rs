@@ -3,6 +3,7 @@
 
 mod durations;
 mod errors;
+mod host_failures;
 mod hosts;
 mod timeline;
 

@@ -1,6 +1,5 @@
 //! From an outcome to its record: what is done with content comes between, on a thread where it takes long.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use stoop::Phase;
 use tokio::task::spawn_blocking;
 
 use super::Worker;
+use crate::error::copy;
 use crate::format::RecordFormat;
 use crate::output::LongRecord;
 use crate::processing::not_saved;
@@ -98,10 +98,10 @@ impl<F: RecordFormat> Worker<F> {
 
 /// Works on the content of a job's response, if the filter has its record; says whether it has.
 fn process(run: &RunState, answered: &Answered, outcome: &mut Outcome) -> bool {
-    let unwritten = outcome.capture.as_ref().and_then(|capture| {
-        let error = capture.spill_error()?;
-        Some((capture.status, io::Error::new(error.kind(), error.to_string())))
-    });
+    let unwritten = outcome
+        .capture
+        .as_ref()
+        .and_then(|capture| Some((capture.status, copy(capture.spill_error()?))));
     if let Some((status, error)) = unwritten {
         // The filter sees that: not all of the content has come.
         not_saved(outcome, status, &error);

@@ -3,6 +3,7 @@
 
 mod content_in_flight;
 mod content_retries;
+mod endings;
 mod records;
 
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use super::canvas::{CLASSES, MAIN};
 use super::html::Table;
 use super::plots::{Bar, PERCENTILES, SpreadRow, bars, spreads};
 use super::times::{counts_table, rates, rates_table, shares};
-use crate::fetch::short_text::short;
+use crate::fetch::short_text::{failure_name, short};
 use crate::hints::hint;
 
 /// How many hosts, statuses and kinds are shown.
@@ -207,7 +207,8 @@ fn forgotten(statistics: &Statistics) -> &'static str {
 }
 
 fn host_table(caption: &str, hosts: &[HostFigures<'_>]) -> Table {
-    let columns = ["host", "URLs", "4xx", "5xx", "no answer", "mean time", "longest"];
+    let columns =
+        ["host", "URLs", "4xx", "5xx", "no answer", "mostly failed by", "mean time", "longest"];
     let mut table = Table::new(caption, &columns);
     for host in hosts {
         table.row(&[
@@ -216,6 +217,7 @@ fn host_table(caption: &str, hosts: &[HostFigures<'_>]) -> Table {
             host.client_errors.to_string(),
             host.server_errors.to_string(),
             host.unanswered.to_string(),
+            host.most_frequent_failure.map_or_else(String::new, failure_name),
             short(host.mean),
             short(host.max),
         ]);

@@ -92,12 +92,14 @@ fn push_tls(row: &mut RowWriter<'_>, tls: &TlsDetails) {
     row.bytes(tls.cipher.as_bytes());
     row.maybe_text(tls.alpn);
     row.maybe_text(tls.subject_cn.as_deref());
+    row.maybe_text(tls.subject_dn.as_deref());
     if row.maybe_list(tls.subject_an.len()) {
         for name in &tls.subject_an {
             row.bytes(name.as_bytes());
         }
     }
     row.maybe_text(tls.issuer_cn.as_deref());
+    row.maybe_text(tls.issuer_dn.as_deref());
     row.maybe_number(timestamp(tls.not_before.as_deref()));
     row.maybe_number(timestamp(tls.not_after.as_deref()));
     row.maybe_text(tls.sha256.as_deref());

@@ -53,12 +53,14 @@ const RECORD: &str = "
         required binary cipher (STRING);
         optional binary alpn (STRING);
         optional binary subject_cn (STRING);
+        optional binary subject_dn (STRING);
         optional group subject_an (LIST) {
             repeated group list {
                 required binary element (STRING);
             }
         }
         optional binary issuer_cn (STRING);
+        optional binary issuer_dn (STRING);
         optional int64 not_before (TIMESTAMP(MILLIS,true));
         optional int64 not_after (TIMESTAMP(MILLIS,true));
         optional binary sha256 (STRING);
@@ -94,7 +96,7 @@ const CONTENT: &str = "
 pub(super) const BODY: &str = "body";
 
 /// Columns in which few different values come again and again: they are written once, in a dictionary.
-pub(super) const REPETITIVE: [&str; 25] = [
+pub(super) const REPETITIVE: [&str; 26] = [
     "v",
     "method",
     "status",
@@ -115,6 +117,7 @@ pub(super) const REPETITIVE: [&str; 25] = [
     "tls.cipher",
     "tls.alpn",
     "tls.issuer_cn",
+    "tls.issuer_dn",
     "error_phase",
     "error",
     "remote_ip",

@@ -63,6 +63,8 @@ fn full() -> Outcome {
                 version: "1.3",
                 cipher: "x",
                 subject_an: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+                subject_dn: Some("CN=a,O=b".to_owned()),
+                issuer_dn: Some("O=c".to_owned()),
                 not_before: Some("1970-01-01T00:00:01Z".to_owned()),
                 not_after: Some("no time".to_owned()),
                 ..TlsDetails::default()
@@ -101,6 +103,8 @@ fn each_job_is_a_row_with_what_is_known_of_it() {
     );
     let tls = field(answer, "tls").to_string();
     assert!(tls.contains("subject_an: [\"a\", \"b\", \"c\"]"), "{tls}");
+    assert!(tls.contains("subject_cn: null, subject_dn: \"CN=a,O=b\", subject_an"), "{tls}");
+    assert!(tls.contains("issuer_cn: null, issuer_dn: \"O=c\", not_before"), "{tls}");
     assert!(tls.contains("not_before: 1970-01-01 00:00:01"), "{tls}");
     assert!(tls.contains("not_after: null"), "{tls}");
     let headers = field(answer, "headers").to_string();

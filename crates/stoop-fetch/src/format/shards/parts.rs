@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::spool::Spool;
+use crate::error::in_context;
 
 /// A file that is being written.
 #[derive(Debug)]
@@ -91,5 +92,5 @@ impl Resumable {
 
 /// The same error, with the path that it is of.
 pub(super) fn with_path(error: &io::Error, path: &Path) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    in_context(format!("{}: {error}", path.display()), error)
 }

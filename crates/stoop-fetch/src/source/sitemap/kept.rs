@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::in_context;
 use crate::mask;
 use crate::source::is_compressed;
 
@@ -176,9 +177,8 @@ impl KeptSitemaps {
         if is_late && let Some(at) = self.failed.iter().position(|failed| *failed == url) {
             self.failed.remove(at);
         }
-        let file = File::open(&path).map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-        })?;
+        let file = File::open(&path)
+            .map_err(|error| in_context(format!("{}: {error}", path.display()), &error))?;
         Ok(NestedCopy { url, file })
     }
 
