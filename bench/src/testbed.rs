@@ -27,7 +27,7 @@ pub(crate) struct Testbed {
 }
 
 impl Testbed {
-    /// Starts `stoop testbed --seed S --urls N --list FILE --ca FILE --dns ADDR --log FILE`.
+    /// Starts `stoop testbed --seed S --urls N --list FILE --expected FILE --ca FILE --dns ADDR --log FILE`.
     pub(crate) fn start(
         bench: &Bench,
         stoop: &Program,
@@ -45,6 +45,8 @@ impl Testbed {
             .args(["--dns", &dns.to_string()])
             .arg("--list")
             .arg(file("list"))
+            .arg("--expected")
+            .arg(file("expected"))
             .arg("--ca")
             .arg(file("ca.pem"))
             .arg("--log")
@@ -85,6 +87,11 @@ impl Testbed {
 
     pub(crate) fn list(&self) -> PathBuf {
         self.directory.path().join("list")
+    }
+
+    /// The outcomes that its plan expects: see [`PlannedOutcomes`](crate::planned::PlannedOutcomes).
+    pub(crate) fn expected(&self) -> PathBuf {
+        self.directory.path().join("expected")
     }
 
     pub(crate) fn ca(&self) -> PathBuf {

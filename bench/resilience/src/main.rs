@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! stoop-bench-resilience race-server REQUESTS [half]  a server that closes connections at random
-//! stoop-bench-resilience many-server              a server on every address of 127.0.0.0/8
-//! stoop-bench-resilience waiting-server           the same, which answers after the milliseconds of the path
+//! stoop-bench-resilience many-server              a server on every address of 127.0.0.0/8, which answers after the
+//!                                                 milliseconds of the path
 //! stoop-bench-resilience polite-server            the same with a log of the requests, redirects and robots.txt
 //! stoop-bench-resilience mixed-server             the same, of which some fail
 //! stoop-bench-resilience many PORT REQUESTS ORIGINS CONCURRENCY
@@ -21,7 +21,6 @@ mod mixed;
 mod polite;
 mod process;
 mod race;
-mod waiting;
 mod wanted;
 
 use std::io;
@@ -43,7 +42,6 @@ fn run(words: &[&str]) -> io::Result<()> {
         ["race-server", requests] => runtime.block_on(race::serve(number(requests)?, false)),
         ["race-server", requests, "half"] => runtime.block_on(race::serve(number(requests)?, true)),
         ["many-server"] => runtime.block_on(many::serve()),
-        ["waiting-server"] => runtime.block_on(waiting::serve()),
         ["polite-server"] => runtime.block_on(polite::serve()),
         ["mixed-server"] => runtime.block_on(mixed::serve()),
         ["many", port, requests, origins, concurrency] => {

@@ -1,4 +1,5 @@
-//! Very many origins: a server on every address of 127.0.0.0/8, and a client that asks them one after the other.
+//! Very many origins: a server on every address of 127.0.0.0/8, which answers after as many milliseconds as the path says,
+//! and a client that asks them one after the other.
 
 use std::cell::Cell;
 use std::io;
@@ -34,8 +35,16 @@ pub(crate) async fn serve() -> io::Result<()> {
     let limits = ServerLimits::default();
     loop {
         let (stream, _) = listener.accept().await?;
-        tokio::spawn(stoop::rt::serve(stream, |_: Request| "Hello, world!", limits.clone()));
+        tokio::spawn(stoop::rt::serve(stream, answer, limits.clone()));
     }
+}
+
+async fn answer(request: Request) -> &'static str {
+    let wait = request.path().trim_start_matches('/').parse().unwrap_or(0);
+    if wait > 0 {
+        tokio::time::sleep(Duration::from_millis(wait)).await;
+    }
+    "Hello, world!"
 }
 
 /// The requests to send.

@@ -117,7 +117,7 @@ impl Setup<'_> {
     }
 
     fn turn(&self, testbed: &Testbed, concurrency: &str) -> Result<Sample> {
-        let server = OwnServer::start(self.bench, &self.servers, &["waiting-server"])?;
+        let server = OwnServer::start(self.bench, &self.servers, &["many-server"])?;
         let list = self.list(testbed, &server.line)?;
         let seconds = self.options.seconds.to_string();
         let options = [testbed.politeness, &["-c", concurrency, "--duration", &seconds]].concat();

@@ -43,11 +43,7 @@ const METRICS: &[Metric] = &[
 pub(crate) fn run(bench: &Bench, options: &InternetOptions) -> Result<Report> {
     let names = work::names(&options.common, &["reqwest"]);
     let stoop = bench.stoop_command()?;
-    let plans = PlansByVersion::read(bench, options);
-    if let Err(error) = &plans {
-        eprintln!("outcomes are not compared with the plan: {error:#}");
-    }
-    let setup = Setup { bench, options, stoop, plans: plans.ok() };
+    let setup = Setup { bench, options, stoop };
     let Participants { ready, mut skipped } = participants::clients(bench, &names)?;
     if options.pinned {
         bench.leave_server_core()?;
@@ -64,21 +60,6 @@ struct Setup<'a> {
     bench: &'a Bench,
     options: &'a InternetOptions,
     stoop: Program,
-    plans: Option<PlansByVersion>,
-}
-
-/// The plans by the version that a client uses: some hosts fail over HTTP/2 only.
-struct PlansByVersion {
-    http1: PlannedOutcomes,
-    http2: PlannedOutcomes,
-}
-
-impl PlansByVersion {
-    fn read(bench: &Bench, options: &InternetOptions) -> Result<Self> {
-        let program = bench.own_program(&bench.root().join("plan"), "stoop-bench-plan")?;
-        let plan = |http2| PlannedOutcomes::read(&program, options.seed, options.urls, http2);
-        Ok(Self { http1: plan(false)?, http2: plan(true)? })
-    }
 }
 
 /// A fetched list, with the log of the testbed.
@@ -86,6 +67,8 @@ pub(super) struct Fetched {
     pub(super) run: ClientRun,
     pub(super) answered: FetchLines,
     urls: Vec<String>,
+    /// What is to come of them: some hosts fail over HTTP/2 only.
+    plan: PlannedOutcomes,
     log: TestbedLog,
 }
 
@@ -121,8 +104,9 @@ impl Fetched {
         let answered = FetchLines::read(&lines)?;
         let list = std::fs::read_to_string(&list).context("the testbed's list")?;
         let urls = list.lines().map(str::to_owned).collect();
+        let plan = PlannedOutcomes::read(&testbed.expected(), client.check_http2().is_ok())?;
         let log = testbed.stop()?;
-        Ok(Self { run, answered, urls, log })
+        Ok(Self { run, answered, urls, plan, log })
     }
 }
 
@@ -130,21 +114,15 @@ impl Setup<'_> {
     fn turn(&self, series: &mut Series, client: &ClientProgram) -> Result<Sample> {
         let Self { bench, options, stoop, .. } = self;
         let fetched = Fetched::by(client, &series.name, bench, stoop, options)?;
-        let Fetched { answered, urls, .. } = &fetched;
+        let Fetched { answered, urls, plan, .. } = &fetched;
         let mut sample = sample(options, &fetched);
-        let plan = self.plans.as_ref().map(|plans| match client.check_http2() {
-            Ok(()) => &plans.http2,
-            Err(_) => &plans.http1,
-        });
-        if let Some(plan) = plan {
-            let deadline = Duration::from_secs(options.timeout.into());
-            let class = answered.misfits(urls, |url, line| plan.admits_class(url, line, deadline));
-            sample.insert("class_misfits", class as f64);
-            // The names of failures and the lengths of bodies are those of stoop.
-            if series.name == work::STOOP {
-                let answer = answered.misfits(urls, |url, line| plan.admits(url, line, deadline));
-                sample.insert("answer_misfits", answer as f64);
-            }
+        let deadline = Duration::from_secs(options.timeout.into());
+        let class = answered.misfits(urls, |url, line| plan.admits_class(url, line, deadline));
+        sample.insert("class_misfits", class as f64);
+        // The names of failures and the lengths of bodies are those of stoop.
+        if series.name == work::STOOP {
+            let answer = answered.misfits(urls, |url, line| plan.admits(url, line, deadline));
+            sample.insert("answer_misfits", answer as f64);
         }
         Ok(sample)
     }

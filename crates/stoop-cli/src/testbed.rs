@@ -1,5 +1,7 @@
 //! `stoop testbed`: runs a synthetic internet to test any client with, until a signal stops it.
 
+mod hosts;
+
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,6 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stoop_testbed::{Internet, Plan, RunArgs};
 
+use self::hosts::HostsArgs;
 use crate::failure::CommandFailure;
 use crate::signals::Signals;
 use crate::stderr;
@@ -17,6 +20,8 @@ Examples:
   stoop testbed --urls 10000 --list urls.txt --ca ca.pem --dns 127.0.0.1:5353 --log seen.txt &
   stoop fetch -i urls.txt --cacert ca.pem --dns 127.0.0.1:5353 --concurrency 1000 > answers.csv
   kill %1
+  stoop testbed --urls 10000 --hosts 100 --hot 20% --share robots=25% --share busy=10% \\
+    --share failing=5% --list urls.txt --expected expected.csv --ca ca.pem --dns 127.0.0.1:5353
 
 The same seed and number of URLs give the same internet on every machine, except its ports: about
 80 % of the URLs are answered 2xx, 10 % 4xx, 0.2 % 5xx, 10 % fail in every way there is (names,
@@ -24,6 +29,33 @@ connections, TLS, stalls, cut bodies), and 30 % redirect. Of the https hosts tha
 in three speak HTTP/2 with clients that offer it by ALPN, one stream at a time; 0.9 % of the URLs
 are on hosts that fail over HTTP/2 only, and answer well over HTTP/1.1; all other hosts speak
 HTTP/1.1. All servers listen on loopback only, and no other machine can connect.
+
+With --hosts each of N hosts has many URLs, as in the list of a crawler. The first N URLs are of one
+host each, and all others are further pages. About 90 % are answered 2xx, 10 % 4xx and 0.2 % 5xx, and
+a third redirect. The hosts that --share gives a kind do something else:
+  robots        has a robots.txt that forbids a quarter of its URLs, those below /private/; all other
+                hosts have none, and answer 404 to requests for it
+  robots-error  answers 503 to requests for robots.txt, which forbids all its URLs
+  busy          answers its first URL, and one in 50 others, by 429 or 503 with a Retry-After; once
+                that time is over, the same URL is answered well
+  failing       fails for all its URLs, in one of the ways below
+  nx-domain serv-fail dns-silence redirect-to-nx-domain refused black-hole redirect-to-refused
+  redirect-to-black-hole untrusted-certificate wrong-name expired-certificate tls-hang tls-close
+  hang-after-accept hang-after-head drip endless-body truncated-length truncated-chunk
+  reset-mid-body early-close malformed-head redirect-loop
+                fails for all its URLs in this way
+  good          answers, as all hosts do that have no other kind
+The first host, which is the hot one, is the last to get a kind.
+
+--expected tells what a correct client reports for each URL, in the order of the list:
+  codes          the status, or kinds of errors as 'stoop fetch' has them, separated by |
+  length         of the content of a response
+  hops           redirects before that
+  wait_ms        how long the servers wait; empty where only a time limit of the client ends it
+  http1_codes, http1_length      what is reported by a client that does not offer HTTP/2,
+  robots_codes                   by one that keeps to robots.txt,
+  retried_codes, retried_length  and by one that asks again when the time of a Retry-After is over
+The last five are empty where codes and length hold.
 
 Once all servers listen and all files are written, one line on stdout says where:
   dns=127.0.0.1:5353 http=8080 https=8443 urls=10000
@@ -44,6 +76,10 @@ pub(crate) struct TestbedArgs {
     /// Write the URLs to FILE, one a line
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
+
+    /// Write the outcome that is expected of each URL to FILE, as CSV with the columns below
+    #[arg(long, value_name = "FILE")]
+    expected: Option<PathBuf>,
 
     /// Write the certificate that clients must trust to FILE, as PEM
     #[arg(long, value_name = "FILE")]
@@ -72,6 +108,9 @@ pub(crate) struct TestbedArgs {
     /// The port of HTTPS; 0 is a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     https_port: u16,
+
+    #[command(flatten)]
+    hosts: HostsArgs,
 }
 
 fn urls(text: &str) -> Result<u64, String> {
@@ -96,7 +135,9 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), CommandFailure> {
     let run = RunArgs {
         seed: args.seed,
         urls: args.urls,
+        hosts: args.hosts.hosts()?,
         list: args.list,
+        expected: args.expected,
         ca: args.ca,
         log: args.log,
         dns: args.dns,

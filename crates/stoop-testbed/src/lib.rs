@@ -45,6 +45,11 @@
 //! well is answered by the server of the crate `stoop`, over HTTP/1.1 and HTTP/2; what goes wrong on
 //! purpose is scripted, over HTTP/1.1 and, where it is about HTTP/2 ([`BadHttp2`]), frame by frame.
 //!
+//! Or it is few [`Hosts`] with many URLs each ([`Plan::on`]): evenly, with a hot host, or by Zipf's law
+//! ([`Spread`]). A share of them fails, has a robots.txt, or answers 429 and 503 with a Retry-After and
+//! recovers ([`HostKind`]). For each URL the plan says what a client reports that keeps to robots.txt
+//! ([`Expect::with_robots`]) and one that asks again ([`Expect::with_retries`]).
+//!
 //! # Where it runs
 //!
 //! On Linux, as any user. On macOS the hosts of an internet share 127.0.0.1 and are told apart by
@@ -68,6 +73,7 @@ mod body;
 mod certificates;
 mod connection;
 mod dns;
+mod expected;
 mod internet;
 mod log;
 mod log_line;
@@ -81,8 +87,8 @@ mod stats;
 pub use body::is_body;
 pub use dns::{DnsAnswer, DnsForgery, DnsServer, Records};
 pub use internet::{
-    Class, Expect, Family, HOSTS_MAX, HostAddresses, Internet, Options, Plan, PlannedResult,
-    PlannedUrl, Ports,
+    Class, Expect, Family, HOSTS_MAX, HostAddresses, HostKind, Hosts, Internet, Options, Plan,
+    PlannedResult, PlannedUrl, Ports, Spread, UnknownHostKind,
 };
 pub use log::{
     COLUMNS, EntryEnd, EntryKind, Log, LogEntry, LogSpan, MEMORY_ENTRIES_MAX, MalformedEntry, Spans,

@@ -7,7 +7,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
 
-use crate::internet::{Internet, Options, Plan};
+use crate::expected;
+use crate::internet::{Hosts, Internet, Options, Plan};
 use crate::log::Log;
 use crate::stats::Stats;
 
@@ -18,8 +19,17 @@ pub struct RunArgs {
     pub seed: u64,
     /// How many URLs. Default: 2,000.
     pub urls: u64,
+    /// The hosts that they are on: see [`Plan::on`]. Default: nearly each URL has a host of its own.
+    pub hosts: Option<Hosts>,
     /// The file for the URLs, one a line. The file appears when it is complete and everything listens.
     pub list: Option<PathBuf>,
+    /// The file for the outcome that is expected of each URL, as CSV, whose first line names the columns;
+    /// written before the list, and in its order. `codes` are the status or the error kinds that a correct
+    /// client may report, with `|` between them, and `length` is that of a response's content. `wait_ms` is
+    /// empty where only a time limit of the client's ends it. `http1_`, `robots_` and `retried_` are empty
+    /// where they are the same: for a client that does not offer HTTP/2, one that keeps to robots.txt, and
+    /// one that asks again when the time of a Retry-After is over.
+    pub expected: Option<PathBuf>,
     /// The file for the authority's certificate, as PEM; written before the list.
     pub ca: Option<PathBuf>,
     /// The file for the log: see [`Log::text`].
@@ -41,7 +51,9 @@ impl Default for RunArgs {
         Self {
             seed: 1,
             urls: 2_000,
+            hosts: None,
             list: None,
+            expected: None,
             ca: None,
             log: None,
             dns: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -87,16 +99,24 @@ pub async fn run(
         log,
         ..Options::default()
     };
-    let plan = Plan::new(args.seed, args.urls).latency(args.latency).body(args.body);
+    let mut plan = Plan::new(args.seed, args.urls).latency(args.latency).body(args.body);
+    if let Some(hosts) = args.hosts {
+        plan = plan.on(hosts);
+    }
     let internet = Internet::start(plan, options).await?;
     let (plan, ca_pem) = (internet.planned().clone(), internet.ca_pem().to_owned());
-    let (ca, list) = (args.ca.clone(), args.list.clone());
+    let (ca, list, expected) = (args.ca.clone(), args.list.clone(), args.expected.clone());
     let write = move || {
         if let Some(path) = &ca {
             std::fs::write(path, ca_pem).map_err(|error| about("ca", path, &error))?;
         }
+        if let Some(path) = &expected {
+            let written = whole(path, |file| expected::write(&plan, file));
+            written.map_err(|error| about("expected", path, &error))?;
+        }
         if let Some(path) = &list {
-            write_list(&plan, path).map_err(|error| about("list", path, &error))?;
+            let written = whole(path, |file| write_list(&plan, file));
+            written.map_err(|error| about("list", path, &error))?;
         }
         Ok(())
     };
@@ -130,18 +150,18 @@ fn about(option: &str, path: &Path, error: &io::Error) -> io::Error {
 
 /// Writes beside the file and renames, so that a program that waits for the file finds it complete. What
 /// exists and is no ordinary file (a pipe, a terminal) is written to directly.
-fn write_list(plan: &Plan, path: &Path) -> io::Result<()> {
+fn whole(path: &Path, write: impl Fn(BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let buffered = |file| BufWriter::with_capacity(64 * 1024, file);
     if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-        return write_lines(plan, File::options().write(true).open(path)?);
+        return write(buffered(File::options().write(true).open(path)?));
     }
     let mut beside = path.as_os_str().to_owned();
     beside.push(".part");
-    write_lines(plan, File::create(&beside)?)?;
+    write(buffered(File::create(&beside)?))?;
     std::fs::rename(&beside, path)
 }
 
-fn write_lines(plan: &Plan, file: File) -> io::Result<()> {
-    let mut file = BufWriter::with_capacity(64 * 1024, file);
+fn write_list(plan: &Plan, mut file: BufWriter<File>) -> io::Result<()> {
     for url in plan.iter() {
         writeln!(file, "{}", url.text)?;
     }

@@ -88,5 +88,6 @@ mod stoop;
 mod streams;
 mod tables;
 mod terminal;
+mod testbed_hosts;
 mod time_limits;
 mod variables;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::class::{Class, WEIGHTS};
-use super::random::UrlRandom;
+use super::hosts::HostKind;
+use super::random::{Subject, UrlRandom};
 use super::route::RedirectRoute;
 use crate::origin::MalformedHead;
 
@@ -34,6 +35,10 @@ pub(crate) struct Draft {
     pub(crate) malformed: MalformedHead,
     /// Its host speaks HTTP/2 over TLS with clients that offer it, if it is well-behaved.
     pub(crate) http2: bool,
+    /// Its path is one that the robots.txt of its host forbids.
+    pub(crate) is_private: bool,
+    /// The status that it is answered by, with a Retry-After, until the time of that is over.
+    pub(crate) busy: Option<u16>,
 }
 
 /// In 10,000: URLs that would be a further page of an earlier host.
@@ -78,6 +83,13 @@ const CLOSES: u32 = 12;
 /// In 3: hosts that speak HTTP/2, too.
 const HTTP2: u32 = 2;
 
+/// One in so many URLs of a host with a robots.txt is forbidden by it.
+const ONE_PRIVATE_IN: u32 = 4;
+
+/// One in so many further URLs of a busy host is answered by a Retry-After at first. Each of them has a
+/// polite client leave the whole host alone.
+const ONE_BUSY_IN: u32 = 50;
+
 /// Only what no client can take for HTTP.
 const MALFORMED: &[(u32, MalformedHead)] = &[
     (3, MalformedHead::NotHttp),
@@ -91,10 +103,52 @@ const MALFORMED: &[(u32, MalformedHead)] = &[
 impl Draft {
     /// Draws for this URL. The order of the draws is part of every plan: new ones go to the end.
     pub(crate) fn new(seed: u64, url: u64) -> Self {
+        Self::draw(seed, url, |drawn| drawn)
+    }
+
+    /// Draws for a URL of a host that has many.
+    pub(crate) fn on_host(seed: u64, url: u64, host: u64, kind: HostKind) -> Self {
+        if let HostKind::Fails(class) = kind {
+            // Its scripts do not read the path: one URL of it is as any other.
+            return Self { page_of: None, ..Self::draw(seed, host, |_| class) };
+        }
+        let mut draft = Self::draw(seed, url, |drawn| match drawn {
+            Class::ClientError | Class::ServerError => drawn,
+            _ => Class::Success,
+        });
+        let mut draw = UrlRandom::of(Subject::Page, seed, url);
+        let is_further = url != host;
+        match kind {
+            HostKind::Robots => {
+                draft.is_private = is_further && draw.below(ONE_PRIVATE_IN) == 0;
+            }
+            HostKind::Busy if !is_further || draw.below(ONE_BUSY_IN) == 0 => {
+                let is_limit = UrlRandom::of(Subject::Host, seed, host).below(2) == 0;
+                draft.busy = Some(if is_limit { 429 } else { 503 });
+            }
+            _ => {}
+        }
+        Self {
+            page_of: None,
+            // Only busy hosts ask for a pause, and each path finds its response on a connection that goes on.
+            status: match draft.status {
+                429 => 404,
+                503 => 500,
+                status => status,
+            },
+            framed: match draft.framed {
+                PlannedFraming::UntilClose => PlannedFraming::Chunked,
+                framed => framed,
+            },
+            ..draft
+        }
+    }
+
+    fn draw(seed: u64, url: u64, class: impl FnOnce(Class) -> Class) -> Self {
         let mut draw = UrlRandom::new(seed, url);
         let page = draw.below(10_000) < PAGES;
         let distance = u64::from(draw.below(PAGE_DISTANCE_MAX)) + 1;
-        let class = Class::at(draw.below(WEIGHTS));
+        let class = class(Class::at(draw.below(WEIGHTS)));
         let route = RedirectRoute::draw(class, &mut draw);
         let status = match class {
             Class::Success => draw.choose(SUCCESSES),
@@ -131,6 +185,8 @@ impl Draft {
             body: body as u64,
             malformed,
             http2,
+            is_private: false,
+            busy: None,
         }
     }
 

@@ -18,6 +18,14 @@ pub struct Expect {
     pub wait: Duration,
     /// Whether only a time limit of the client's ends it.
     pub until_deadline: bool,
+    /// Whether the robots.txt of its host forbids it: see [`Expect::with_robots`].
+    pub is_forbidden: bool,
+    /// The result of a request that is sent again when the time of a Retry-After is over; `None` where no
+    /// such field comes. See [`Expect::with_retries`].
+    pub retried: Option<PlannedResult>,
+    /// The error kinds that a correct client may report instead: `host_suspended` where the host fails for
+    /// many URLs, of a client that leaves it out from then on.
+    pub besides: &'static [&'static str],
 }
 
 impl Expect {
@@ -28,7 +36,53 @@ impl Expect {
         let until_deadline = self.until_deadline && self.result == self.in_http1;
         Self { result: self.in_http1, http2: false, until_deadline, ..self }
     }
+
+    /// The result for a client that asks each host for its robots.txt and keeps to it. A host that cannot
+    /// send that may be taken for one that forbids everything.
+    #[must_use]
+    pub fn with_robots(self) -> Self {
+        if !self.is_forbidden {
+            let besides = match (self.result, self.besides) {
+                (PlannedResult::Status { .. }, besides) => besides,
+                (PlannedResult::Failure { .. }, []) => &[DENIED],
+                (PlannedResult::Failure { .. }, _) => &[SUSPENDED, DENIED],
+            };
+            return Self { besides, ..self };
+        }
+        let denied = PlannedResult::Failure { kinds: &[DENIED] };
+        Self {
+            result: denied,
+            in_http1: denied,
+            http2: false,
+            hops: Some(0),
+            wait: Duration::ZERO,
+            until_deadline: false,
+            retried: None,
+            ..self
+        }
+    }
+
+    /// The result for a client that sends a request again when the time of a Retry-After is over.
+    #[must_use]
+    pub fn with_retries(self) -> Self {
+        match self.retried {
+            Some(result) => Self { result, in_http1: result, retried: None, ..self },
+            None => self,
+        }
+    }
+
+    /// Whether a client that reports `code`, a status or an error kind, and this length is right: see
+    /// [`PlannedResult::is_met_by`].
+    pub fn is_met_by(&self, code: &str, length: u64) -> bool {
+        self.result.is_met_by(code, length) || self.besides.contains(&code)
+    }
 }
+
+/// What robots.txt forbids has this error kind.
+const DENIED: &str = "robots_denied";
+
+/// What a client leaves out has this error kind, because its host has failed for so many others.
+pub(super) const SUSPENDED: &str = "host_suspended";
 
 /// How a URL ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,5 +109,60 @@ impl PlannedResult {
             Self::Status { code: planned, body } => code.parse() == Ok(*planned) && *body == length,
             Self::Failure { kinds } => kinds.contains(&code),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: PlannedResult = PlannedResult::Status { code: 200, body: 7 };
+    const FAILURE: PlannedResult = PlannedResult::Failure { kinds: &["reset"] };
+
+    fn expect(result: PlannedResult) -> Expect {
+        Expect {
+            result,
+            in_http1: result,
+            http2: true,
+            hops: Some(1),
+            wait: Duration::from_secs(1),
+            until_deadline: false,
+            is_forbidden: false,
+            retried: None,
+            besides: &[],
+        }
+    }
+
+    #[test]
+    fn what_robots_txt_forbids_is_denied_to_those_that_ask() {
+        let forbidden = Expect { is_forbidden: true, ..expect(STATUS) };
+        assert!(forbidden.is_met_by("200", 7) && !forbidden.is_met_by("robots_denied", 0));
+        let denied = forbidden.with_robots();
+        assert!(denied.is_met_by("robots_denied", 0) && !denied.is_met_by("200", 7));
+        assert_eq!((denied.hops, denied.wait, denied.http2), (Some(0), Duration::ZERO, false));
+        assert!(denied.over_http1().is_met_by("robots_denied", 0));
+        assert_eq!(expect(STATUS).with_robots(), expect(STATUS));
+    }
+
+    #[test]
+    fn a_host_that_fails_may_be_left_out_or_fail_in_its_robots_txt() {
+        let one = expect(FAILURE);
+        assert!(one.is_met_by("reset", 0) && !one.is_met_by("host_suspended", 0));
+        assert!(one.with_robots().is_met_by("robots_denied", 0));
+        let many = Expect { besides: &[SUSPENDED], ..one };
+        assert!(many.is_met_by("host_suspended", 0) && !many.is_met_by("robots_denied", 0));
+        let asking = many.with_robots();
+        for code in ["reset", "host_suspended", "robots_denied"] {
+            assert!(asking.is_met_by(code, 0), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_again_has_the_second_result() {
+        let busy = PlannedResult::Status { code: 429, body: 0 };
+        let expect = Expect { retried: Some(STATUS), ..expect(busy) };
+        assert!(expect.is_met_by("429", 0) && !expect.is_met_by("200", 7));
+        assert!(expect.with_retries().is_met_by("200", 7));
+        assert!(!expect.with_retries().over_http1().is_met_by("429", 0));
     }
 }

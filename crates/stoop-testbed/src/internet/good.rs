@@ -14,6 +14,7 @@ use stoop::{Request, Response, ServerLimits};
 use super::address;
 use super::network::Network;
 use super::observer::{ConnectionObserver, ObservedRequest, ObservedStream};
+use super::planned_response::PlannedResponse;
 use crate::body;
 use crate::connection::{
     ByteStream, IDLE_MAX, LINGER_MAX, OriginConnection, REQUEST_MAX, STALL_MAX,
@@ -87,17 +88,36 @@ async fn answer(
         return respond(status, PlannedContent::new(request_guard, ResponseFraming::Length, 0))
             .with_close();
     };
-    let planned = net.plan.response(named, tls, prefix, target);
+    let mut planned = net.plan.response(named, tls, prefix, target);
     observer.about(planned.url, &name);
     if !planned.delay.is_zero() {
         tokio::time::sleep(planned.delay).await;
     }
+    let mut retry_after = None;
+    if let (Some(status), Some(url)) = (planned.busy, planned.url) {
+        retry_after = net.busy.seconds_left(url, net.plan.retry_after());
+        if retry_after.is_some() {
+            planned = PlannedResponse::bodiless(Some(url), status);
+        }
+    }
     let bodiless = request.method() == Method::HEAD || matches!(planned.status, 204 | 304);
     let empty = bodiless || planned.framing == ResponseFraming::Length && planned.body == 0;
     observer.response_started(planned.status, empty.then_some(EntryEnd::Complete));
+    as_planned(&planned, retry_after, request_guard)
+}
+
+/// The response itself, with the seconds of a Retry-After.
+fn as_planned(
+    planned: &PlannedResponse,
+    retry_after: Option<u64>,
+    request_guard: ObservedRequest,
+) -> Response<PlannedContent> {
     let status = StatusCode::from_u16(planned.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response =
-        respond(status, PlannedContent::new(request_guard, planned.framing, planned.body));
+    let content = PlannedContent::new(request_guard, planned.framing, planned.body);
+    let mut response = respond(status, PlannedContent { text: planned.text, ..content });
+    if let Some(seconds) = retry_after {
+        push(&mut response, "retry-after", &seconds.to_string());
+    }
     if let Some(location) = &planned.location {
         push(&mut response, "location", location);
     }
@@ -109,9 +129,11 @@ async fn answer(
 
 /// A response with the fields that all responses have.
 fn respond(status: StatusCode, content: PlannedContent) -> Response<PlannedContent> {
+    // A robots.txt has to be plain (RFC 9309 §2.3), and is the only text.
+    let media_type = if content.text.is_some() { "text/plain" } else { "text/html" };
     let mut response = Response::from_stream(content).with_status(status);
     push(&mut response, "server", "stoop-testbed");
-    push(&mut response, "content-type", "text/html");
+    push(&mut response, "content-type", media_type);
     response
 }
 
@@ -120,17 +142,27 @@ fn push(response: &mut Response<PlannedContent>, name: &str, value: &str) {
     let _ = response.fields_mut().push(name, value.as_bytes());
 }
 
-/// The content of a response, piece by piece from the static block: nothing is allocated or copied.
+/// The content of a response, piece by piece from the static block, or a text: nothing is allocated or
+/// copied.
 struct PlannedContent {
     at: u64,
     length: u64,
     framing: ResponseFraming,
+    text: Option<&'static str>,
     request_guard: ObservedRequest,
 }
 
 impl PlannedContent {
     fn new(request_guard: ObservedRequest, framing: ResponseFraming, length: u64) -> Self {
-        Self { at: 0, length, framing, request_guard }
+        Self { at: 0, length, framing, text: None, request_guard }
+    }
+
+    /// What comes next.
+    fn piece(&self) -> &'static [u8] {
+        match self.text {
+            Some(text) => &text.as_bytes()[self.at as usize..],
+            None => body::piece(self.at, self.length - self.at),
+        }
     }
 }
 
@@ -143,7 +175,7 @@ impl Body for PlannedContent {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         if self.at < self.length {
-            let piece = body::piece(self.at, self.length - self.at);
+            let piece = self.piece();
             self.at += piece.len() as u64;
             if self.framing == ResponseFraming::Length && self.at == self.length {
                 self.request_guard.0.last_piece_taken();

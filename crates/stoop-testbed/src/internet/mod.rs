@@ -1,24 +1,32 @@
-//! The synthetic internet: as many hosts as there are URLs, well-behaved and not, on loopback.
+//! The synthetic internet: as many hosts as there are URLs, or fewer with many URLs each, well-behaved and
+//! not, on loopback.
 //!
 //! [`Internet`] is the running one, and [`Plan`] says what it does.
 
 mod address;
+mod busy;
 mod class;
 mod draft;
 mod expect;
 mod good;
+mod hosts;
 mod network;
 mod observer;
+mod options;
+mod outcome;
 mod plan;
+mod planned_response;
 mod random;
+mod robots;
 mod route;
 mod serve;
 mod site;
 mod sni;
+mod spread;
 
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread;
 
@@ -27,57 +35,19 @@ use tokio::sync::{Semaphore, oneshot};
 pub use address::HOSTS_MAX;
 pub use class::{Class, Family};
 pub use expect::{Expect, PlannedResult};
+pub use hosts::{HostKind, Hosts, UnknownHostKind};
+pub use options::{HostAddresses, Options};
 pub use plan::{Plan, PlannedUrl};
 pub use route::Ports;
+pub use spread::Spread;
 
 use crate::certificates::Certificates;
 use crate::dns::DnsThread;
-use crate::log::{EntryKind, Log};
+use crate::log::EntryKind;
 use crate::origin::{BlackHole, Reach, Refused, listen};
 use crate::stats::{Counters, Stats};
 use network::Network;
 use serve::accept;
-
-/// How the hosts of an internet get their addresses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HostAddresses {
-    /// Each one of 127.0.0.0/8 where the system allows it (Linux does), else all the same.
-    #[default]
-    BestPossible,
-    /// 127.0.0.1 for all: hosts are told apart by name only. What macOS gets anyway.
-    Shared,
-}
-
-/// Options for running an internet; its hosts are those of the [`Plan`].
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where its name server listens, UDP and TCP; in 127.0.0.0/8. Default: a free port of
-    /// 127.0.0.1.
-    pub dns: SocketAddr,
-    /// The port of plain HTTP. Default: 0, a free one.
-    pub http_port: u16,
-    /// The port of HTTPS. Default: 0, a free one.
-    pub https_port: u16,
-    /// How many connections are served at once; more wait to be accepted. Default: 12,000.
-    pub connections_max: usize,
-    /// Where the log goes. Default: nowhere.
-    pub log: Log,
-    /// How hosts get their addresses.
-    pub addresses: HostAddresses,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            dns: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            http_port: 0,
-            https_port: 0,
-            connections_max: 12_000,
-            log: Log::none(),
-            addresses: HostAddresses::default(),
-        }
-    }
-}
 
 /// A synthetic internet that runs: all hosts of a [`Plan`], and the name server that knows them.
 ///
@@ -283,6 +253,7 @@ async fn open(
         log: options.log.clone(),
         counters: counters.clone(),
         permits: Arc::new(Semaphore::new(options.connections_max.max(1))),
+        busy: busy::BusyUrls::default(),
     });
     let ca_pem = net.certificates.ca_pem().to_owned();
     let dns = DnsThread::start(net.clone(), options.dns, net.log.clone(), counters.clone()).await;

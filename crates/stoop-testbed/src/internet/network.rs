@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stoop::ServerLimits;
 use tokio::sync::Semaphore;
 
+use super::busy::BusyUrls;
 use super::plan::Plan;
 use crate::certificates::Certificates;
 use crate::dns::{DnsAnswer, Zone};
@@ -22,6 +23,7 @@ pub(super) struct Network {
     pub(super) log: Log,
     pub(super) counters: Counters,
     pub(super) permits: Arc<Semaphore>,
+    pub(super) busy: BusyUrls,
 }
 
 impl Zone for Arc<Network> {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::address::{self, HOSTS_MAX, Prefix};
-use super::class::{Class, Family};
-use super::draft::{Draft, PlannedFraming};
-use super::expect::{Expect, PlannedResult};
+use super::class::Class;
+use super::draft::Draft;
+use super::expect::{Expect, SUSPENDED};
+use super::hosts::{HostKind, Hosts, PlannedHosts};
 use super::route::{Ports, UrlParts, authority};
-use crate::origin::BadHttp2;
 
 /// A synthetic internet before it runs: a seed, a number of URLs, and two factors.
 ///
@@ -37,6 +37,11 @@ use crate::origin::BadHttp2;
 /// is understood. What misbehaves does so over HTTP/1.1, but for the 88 of 10,000 URLs whose hosts go
 /// wrong over HTTP/2 alone ([`Class::BadHttp2`], 15 of them answered in the end): to clients that do not
 /// offer it they answer well.
+///
+/// # Many URLs on each host
+///
+/// [`Plan::on`] puts the URLs on a number of [`Hosts`] instead: evenly, with a hot host, or by Zipf's law.
+/// A share of the hosts fails, has a robots.txt, or asks for a pause by Retry-After.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     seed: u64,
@@ -45,6 +50,8 @@ pub struct Plan {
     ports: Ports,
     latency: f64,
     body: f64,
+    /// The hosts that have many URLs each; `None`: nearly each URL has one of its own.
+    hosts: Option<PlannedHosts>,
 }
 
 impl Plan {
@@ -57,7 +64,18 @@ impl Plan {
             ports: Ports::default(),
             latency: 1.0,
             body: 1.0,
+            hosts: None,
         }
+    }
+
+    /// Puts the URLs on these hosts. Each URL has a response, redirects, a wait and a body of its own, as
+    /// they are distributed without this; where the host fails, all its URLs do, and in the same way.
+    ///
+    /// The first URLs are `/` of one host each, and all others are `/p/I`, for the number of the URL.
+    #[must_use]
+    pub fn on(mut self, hosts: Hosts) -> Self {
+        self.hosts = Some(PlannedHosts::new(hosts, self.seed, self.urls));
+        self
     }
 
     /// The most that [`Plan::latency`] multiplies by.
@@ -114,7 +132,7 @@ impl Plan {
         if index >= self.urls {
             return None;
         }
-        let draft = Draft::new(self.seed, index);
+        let draft = self.draft(index);
         let place = self.place(index, &draft);
         let first = draft.route.steps[0];
         let name = place.name(first);
@@ -128,9 +146,14 @@ impl Plan {
         };
         let its_host = match place.host == index {
             true => draft,
-            false => Draft::new(self.seed, place.host),
+            false => self.draft(place.host),
         };
-        let expect = self.expect(&draft, its_host.http2);
+        let mut expect = self.expect(&draft, its_host.http2);
+        match self.kind(place.host) {
+            HostKind::RobotsError => expect.is_forbidden = true,
+            HostKind::Fails(_) => expect.besides = &[SUSPENDED],
+            _ => {}
+        }
         Some(PlannedUrl { index, text, host: name, class: draft.class, expect })
     }
 
@@ -139,53 +162,41 @@ impl Plan {
         (0..self.urls).filter_map(|index| self.url(index))
     }
 
-    fn expect(&self, draft: &Draft, http2: bool) -> Expect {
-        let hops = draft.route.hops() as u32;
-        let good = PlannedResult::Status { code: draft.status, body: self.body_length(draft) };
-        let (result, hops) = match draft.class {
-            class if class.family() == Family::Answered => (good, Some(hops)),
-            Class::RedirectLoop => (PlannedResult::Failure { kinds: draft.class.kinds() }, None),
-            Class::RedirectToNxDomain | Class::RedirectToRefused | Class::RedirectToBlackHole => {
-                (PlannedResult::Failure { kinds: draft.class.kinds() }, Some(hops + 1))
-            }
-            class => (PlannedResult::Failure { kinds: class.kinds() }, Some(hops)),
-        };
-        let waits = !matches!(
-            draft.class,
-            Class::NxDomain
-                | Class::ServFail
-                | Class::DnsSilence
-                | Class::Refused
-                | Class::BlackHole
-                | Class::HangAfterAccept
-                | Class::BadHttp2(BadHttp2::Refused | BadHttp2::GoAway | BadHttp2::Silence)
-        );
-        let is_answered = matches!(result, PlannedResult::Status { .. });
-        let is_last_secure = draft.route.steps.last().is_some_and(|step| step.tls);
-        let (in_http1, http2) = match draft.class {
-            Class::BadHttp2(kind) => (good, kind != BadHttp2::WantsHttp1),
-            _ => (result, http2 && is_last_secure && draft.framed != PlannedFraming::UntilClose),
-        };
-        Expect {
-            result,
-            in_http1,
-            http2: http2 && is_answered,
-            hops,
-            wait: if waits { self.delay(draft) } else { Duration::ZERO },
-            until_deadline: draft.class.is_until_deadline(),
-        }
-    }
-
     /// The parts of this URL.
     pub(crate) fn place(&self, index: u64, draft: &Draft) -> UrlParts<'_> {
         let host = self.host_of(index, draft);
         let page = (host != index).then_some(index);
-        UrlParts { host, page, domain: &self.domain, ports: self.ports }
+        let is_private = draft.is_private;
+        UrlParts { host, page, is_private, domain: &self.domain, ports: self.ports }
+    }
+
+    /// The random properties of a URL.
+    fn draft(&self, index: u64) -> Draft {
+        match &self.hosts {
+            None => Draft::new(self.seed, index),
+            Some(hosts) => {
+                let host = hosts.spread.host(self.seed, index, hosts.count, self.urls);
+                Draft::on_host(self.seed, index, host, hosts.kind(self.seed, host))
+            }
+        }
+    }
+
+    /// The kind of a host. Without [`Plan::on`] they have none, but what their URLs are.
+    pub(crate) fn kind(&self, host: u64) -> HostKind {
+        self.hosts.as_ref().map_or(HostKind::Good, |hosts| hosts.kind(self.seed, host))
+    }
+
+    /// The seconds of each Retry-After.
+    pub(crate) fn retry_after(&self) -> u32 {
+        self.hosts.as_ref().map_or(0, |hosts| hosts.retry_after)
     }
 
     /// The host of a URL: its own, or that of an earlier URL whose further page it is. Only pages of
     /// well-behaved hosts can be that, and only hosts that are not such a page themselves.
     fn host_of(&self, index: u64, draft: &Draft) -> u64 {
+        if let Some(hosts) = &self.hosts {
+            return hosts.spread.host(self.seed, index, hosts.count, self.urls);
+        }
         let Some(earlier) = draft.page_of.and_then(|distance| index.checked_sub(distance)) else {
             return index;
         };
@@ -199,7 +210,7 @@ impl Plan {
         if host >= self.urls {
             return None;
         }
-        let draft = Draft::new(self.seed, host);
+        let draft = self.draft(host);
         (self.host_of(host, &draft) == host).then_some(draft)
     }
 
@@ -208,7 +219,7 @@ impl Plan {
         if index >= self.urls {
             return None;
         }
-        let draft = Draft::new(self.seed, index);
+        let draft = self.draft(index);
         (self.host_of(index, &draft) == host).then_some(draft)
     }
 

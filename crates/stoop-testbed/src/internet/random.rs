@@ -3,16 +3,40 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+/// The subject of random numbers that are drawn beside those of each URL: of each there is a stream of its
+/// own, so that a new one changes no plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Subject {
+    /// All hosts together.
+    Hosts = 1,
+    /// A host.
+    Host = 2,
+    /// A URL of a host that has many.
+    Page = 3,
+    /// Which host a URL is of.
+    Place = 4,
+}
+
 /// The random numbers of one URL. The same on every machine and in every version of this crate's
 /// dependencies: nothing is used of them but ChaCha8's stream of words.
 pub(crate) struct UrlRandom(ChaCha8Rng);
 
 impl UrlRandom {
     pub(crate) fn new(seed: u64, url: u64) -> Self {
+        Self::stream(seed, 0, url)
+    }
+
+    /// Those of something else, with this number.
+    pub(crate) fn of(subject: Subject, seed: u64, number: u64) -> Self {
+        Self::stream(seed, subject as u8, number)
+    }
+
+    fn stream(seed: u64, subject: u8, number: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
+        key[8] = subject;
         let mut rng = ChaCha8Rng::from_seed(key);
-        rng.set_stream(url);
+        rng.set_stream(number);
         Self(rng)
     }
 
@@ -33,7 +57,7 @@ impl UrlRandom {
     }
 
     /// Strictly between 0 and 1.
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (f64::from(self.0.next_u32()) + 0.5) / (f64::from(u32::MAX) + 1.0)
     }
 
@@ -55,6 +79,10 @@ mod tests {
         assert_eq!(words(1, 2), words(1, 2));
         assert_ne!(words(1, 2), words(2, 2));
         assert_ne!(words(1, 2), words(1, 3));
+        let of = |subject| UrlRandom::of(subject, 1, 2).0.next_u64();
+        assert_eq!(of(Subject::Host), of(Subject::Host));
+        assert_ne!(of(Subject::Host), of(Subject::Page));
+        assert_ne!(of(Subject::Host), words(1, 2));
     }
 
     #[test]

@@ -134,24 +134,31 @@ pub(crate) struct UrlParts<'a> {
     pub(crate) host: u64,
     /// The URL's own number, if it is a further page of its host.
     pub(crate) page: Option<u64>,
+    /// Below [`PRIVATE`].
+    pub(crate) is_private: bool,
     pub(crate) domain: &'a str,
     pub(crate) ports: Ports,
 }
 
+/// The paths that robots.txt forbids, where there is one, begin so.
+pub(crate) const PRIVATE: &str = "/private";
+
 impl UrlParts<'_> {
     pub(crate) fn path(&self, step: RouteStep) -> String {
+        let above = if self.is_private { PRIVATE } else { "" };
         match (self.page, step.home) {
-            (None, false) => "/".to_owned(),
-            (None, true) => "/home".to_owned(),
-            (Some(page), false) => format!("/p/{page}"),
-            (Some(page), true) => format!("/p/{page}/home"),
+            (None, false) => format!("{above}/"),
+            (None, true) => format!("{above}/home"),
+            (Some(page), false) => format!("{above}/p/{page}"),
+            (Some(page), true) => format!("{above}/p/{page}/home"),
         }
     }
 
     /// The path as seen from the page itself.
     fn relative(&self, step: RouteStep) -> String {
         let path = self.path(step);
-        path[path.find("/p/").map_or(1, |_| 3)..].to_owned()
+        let directory = path.find("/p/").map_or(1, |at| at + 3);
+        path[directory..].to_owned()
     }
 
     pub(crate) fn name(&self, step: RouteStep) -> String {
@@ -174,20 +181,35 @@ pub(crate) fn authority(scheme: &str, name: &str, port: u16) -> String {
     }
 }
 
-/// The page a path belongs to (`None` is the host's own), and whether it is its `home`.
-pub(crate) fn parse_path(target: &str) -> Option<(Option<u64>, bool)> {
+/// What a path says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ParsedPath {
+    /// The page it belongs to; `None` is the host's own.
+    pub(crate) page: Option<u64>,
+    /// Whether it is the page's `home`.
+    pub(crate) home: bool,
+    /// Whether it is below [`PRIVATE`].
+    pub(crate) is_private: bool,
+}
+
+/// Reads a target; `None` if no URL of a plan has it.
+pub(crate) fn parse_path(target: &str) -> Option<ParsedPath> {
     let path = target.split('?').next().unwrap_or_default();
-    match path.strip_prefix("/p/") {
+    let below = path.strip_prefix(PRIVATE);
+    let is_private = below.is_some();
+    let path = below.unwrap_or(path);
+    let (page, home) = match path.strip_prefix("/p/") {
         None => match path {
-            "/" => Some((None, false)),
-            "/home" => Some((None, true)),
-            _ => None,
+            "/" => (None, false),
+            "/home" => (None, true),
+            _ => return None,
         },
         Some(rest) => {
             let (page, home) = rest.strip_suffix("/home").map_or((rest, false), |p| (p, true));
-            Some((Some(page.parse().ok()?), home))
+            (Some(page.parse().ok()?), home)
         }
-    }
+    };
+    Some(ParsedPath { page, home, is_private })
 }
 
 #[cfg(test)]
@@ -197,6 +219,7 @@ mod tests {
     const PLACE: UrlParts<'_> = UrlParts {
         host: 7,
         page: None,
+        is_private: false,
         domain: "s1.stoop.test",
         ports: Ports { http: 80, https: 8443, refused: 1, black_hole: 2 },
     };
@@ -215,18 +238,25 @@ mod tests {
         assert_eq!(route(&[HTTPS, HOME], 3).location(0, &page).as_deref(), Some("9/home"));
         assert_eq!(route(&[HTTPS, HOME], 3).location(0, &PLACE).as_deref(), Some("home"));
         assert_eq!(route(&[HTTPS, HOME], 3).location(1, &PLACE), None);
+        let private = UrlParts { is_private: true, ..page };
+        let home = |form| route(&[HTTPS, HOME], form).location(0, &private);
+        assert_eq!(home(0).as_deref(), Some("/private/p/9/home"));
+        assert_eq!(home(3).as_deref(), Some("9/home"));
     }
 
     #[test]
     fn paths_can_be_parsed_back() {
         for page in [None, Some(0), Some(12)] {
-            for step in [HTTPS, HOME] {
-                let path = UrlParts { page, ..PLACE }.path(step);
-                assert_eq!(parse_path(&path), Some((page, step.home)), "{path}");
+            for (step, is_private) in [(HTTPS, false), (HOME, false), (HTTPS, true), (HOME, true)] {
+                let path = UrlParts { page, is_private, ..PLACE }.path(step);
+                let parsed = ParsedPath { page, home: step.home, is_private };
+                assert_eq!(parse_path(&path), Some(parsed), "{path}");
+                assert_eq!(path.starts_with("/private/"), is_private);
             }
         }
-        assert_eq!(parse_path("/?q"), Some((None, false)));
-        for other in ["", "/p/", "/p/x", "/p/1/2", "/index.html"] {
+        let own = ParsedPath { page: None, home: false, is_private: false };
+        assert_eq!(parse_path("/?q"), Some(own));
+        for other in ["", "/p/", "/p/x", "/p/1/2", "/index.html", "/private", "/private/private/"] {
             assert_eq!(parse_path(other), None, "{other}");
         }
     }

@@ -6,7 +6,9 @@ use super::address::{self, Prefix};
 use super::class::{Class, Family};
 use super::draft::{Draft, PlannedFraming};
 use super::plan::Plan;
-use super::route::{RouteStep, authority, needs_tls, parse_path};
+use super::planned_response::PlannedResponse;
+use super::robots;
+use super::route::{ParsedPath, RouteStep, authority, needs_tls, parse_path};
 use crate::dns::DnsAnswer;
 use crate::origin::Behaviour;
 use crate::response::ResponseFraming;
@@ -40,34 +42,6 @@ pub(crate) enum Site {
     Good,
     /// A script, the same for every request.
     Scripted { behaviour: Behaviour, delay: Duration },
-}
-
-/// The response of a well-behaved host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PlannedResponse {
-    /// The URL that was requested.
-    pub(crate) url: Option<u64>,
-    pub(crate) status: u16,
-    pub(crate) framing: ResponseFraming,
-    pub(crate) body: u64,
-    pub(crate) location: Option<String>,
-    pub(crate) close: bool,
-    /// How long the server waits before it answers.
-    pub(crate) delay: Duration,
-}
-
-impl PlannedResponse {
-    fn bodiless(url: Option<u64>, status: u16) -> Self {
-        Self {
-            url,
-            status,
-            framing: ResponseFraming::Length,
-            body: 0,
-            location: None,
-            close: false,
-            delay: Duration::ZERO,
-        }
-    }
 }
 
 impl Plan {
@@ -133,13 +107,19 @@ impl Plan {
         target: &str,
     ) -> PlannedResponse {
         let not_found = PlannedResponse::bodiless(Some(host), 404);
-        let Some((page, home)) = parse_path(target) else { return not_found };
+        if robots::is_asked_for(target) {
+            return robots::response(self.kind(host), host);
+        }
+        let Some(ParsedPath { page, home, is_private }) = parse_path(target) else {
+            return not_found;
+        };
         let index = page.unwrap_or(host);
         let draft = match page {
             None => self.host(host),
             Some(page) => self.page(host, page).filter(|_| page != host),
         };
-        let Some(draft) = draft.filter(|draft| is_served(draft.class)) else { return not_found };
+        let draft = draft.filter(|draft| is_served(draft.class) && draft.is_private == is_private);
+        let Some(draft) = draft else { return not_found };
         let here = RouteStep { tls, www: prefix == Prefix::Www, home };
         if let Some(location) = self.failing_location(index, &draft, here) {
             let delay = match draft.class {
@@ -176,6 +156,7 @@ impl Plan {
             status: draft.status,
             framing,
             body: self.body_length(&draft),
+            busy: draft.busy,
             ..response
         }
     }

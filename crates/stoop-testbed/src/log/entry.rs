@@ -66,8 +66,9 @@ pub enum EntryEnd {
 pub struct LogEntry {
     /// The subject of this line.
     pub kind: EntryKind,
-    /// Which URL of the plan it belongs to, counted from 0. For connections without a request and
-    /// for names this is the first URL of that host. `None` where there is no plan.
+    /// Which URL of the plan it belongs to, counted from 0. For connections without a request, for
+    /// names, for robots.txt and for hosts that fail for all their URLs this is the first URL of that
+    /// host. `None` where there is no plan.
     pub url: Option<u64>,
     /// The host's name without a port, in lower case; empty if it never became known.
     pub host: String,

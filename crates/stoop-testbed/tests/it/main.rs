@@ -3,6 +3,7 @@
 
 mod dns; // the name server: right, wrong, slow and silent answers
 mod figures; // the cost of a URL; run by hand
+mod hosts; // many URLs on each host: shares, robots.txt and Retry-After
 mod http2; // faults over HTTP/2 alone: frame by frame, and the result of a client
 mod internet; // the synthetic internet, fetched
 mod isolation; // nothing listens beyond loopback

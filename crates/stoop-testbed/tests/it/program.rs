@@ -32,6 +32,7 @@ async fn a_run_writes_its_files_and_ends_cleanly() {
     let args = RunArgs {
         urls: 50,
         list: Some(at("list")),
+        expected: Some(at("expected.csv")),
         ca: Some(at("ca.pem")),
         log: Some(at("log.csv")),
         ..RunArgs::default()
@@ -51,7 +52,10 @@ async fn a_run_writes_its_files_and_ends_cleanly() {
     let (dns, plan, first) = told.await.unwrap();
     let list = std::fs::read_to_string(at("list")).unwrap();
     assert!(list.lines().map(str::to_owned).eq(plan.iter().map(|url| url.text)));
-    assert!(!at("list.part").exists());
+    assert!(!at("list.part").exists() && !at("expected.csv.part").exists());
+    let expected = std::fs::read_to_string(at("expected.csv")).unwrap();
+    let urls = expected.lines().skip(1).map(|line| line.split(',').next().unwrap());
+    assert!(urls.eq(list.lines()));
     assert!(std::fs::read_to_string(at("ca.pem")).unwrap().starts_with("-----BEGIN CERTIFICATE"));
     resolve(dns, &first.host).await.unwrap();
     stop.send(()).unwrap();
@@ -73,6 +77,7 @@ async fn errors_name_the_option_and_the_file() {
         ("--log", RunArgs { log: file(), ..RunArgs::default() }),
         ("--ca", RunArgs { ca: file(), ..RunArgs::default() }),
         ("--list", RunArgs { list: file(), ..RunArgs::default() }),
+        ("--expected", RunArgs { expected: file(), ..RunArgs::default() }),
     ] {
         let error = run(args, |_| panic!("it started"), std::future::pending()).await.unwrap_err();
         let begin = format!("{option} /no/such/directory/file: ");

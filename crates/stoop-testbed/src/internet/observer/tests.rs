@@ -41,6 +41,7 @@ impl TestConnection {
             limits: limits(),
             log: log.clone(),
             counters: counters.clone(),
+            busy: Default::default(),
             permits: Arc::new(tokio::sync::Semaphore::new(1)),
         });
         let (client, server) = tokio::io::duplex(capacity);
