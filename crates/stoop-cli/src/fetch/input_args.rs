@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Read URLs from FILE ('-' is standard input); gzip and zstd are decompressed
+    /// Read URLs from FILE ('-' is standard input), in UTF-8; gzip and zstd are decompressed
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
 
