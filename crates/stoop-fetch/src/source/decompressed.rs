@@ -19,6 +19,10 @@ const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 /// the other, are one input; frames of zstd that are to be skipped are, and so are zeros behind a member of gzip, with which
 /// tapes and block devices are filled up. It takes memory for a window and not for what is in it, however much that is.
 ///
+/// What breaks off is an error of the kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof). Bytes behind a member of gzip
+/// that are neither gzip nor zeros are one of the kind [`InvalidData`](io::ErrorKind::InvalidData). What was before them has
+/// been read then.
+///
 /// ```
 /// use std::io::Read;
 /// use stoop_fetch::source::Decompressed;
