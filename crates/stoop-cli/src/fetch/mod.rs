@@ -22,6 +22,7 @@ mod mistyped;
 mod open_files;
 mod output;
 mod output_args;
+mod output_check;
 mod page;
 mod plan;
 mod politeness;

@@ -21,7 +21,8 @@ use super::environment::{Environment, Variables};
 use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
-use super::output_args::{CompressionName, LineFormat, OutputArgs, SummaryStyle};
+use super::output_args::{CompressionName, LineFormat, SummaryStyle};
+use super::output_check;
 use super::run_args::RunArgs;
 use super::stall_args::StallArgs;
 use super::template::Template;
@@ -171,19 +172,23 @@ impl FetchPlan {
         let concurrency = given_concurrency.unwrap_or(CONCURRENCY);
         let timeout =
             read.flag_or(args.timeout, "REQUEST_TIMEOUT", units::duration, Some(&TIMEOUT))?;
-        let user_agent =
-            read.flag_or(args.user_agent, "USER_AGENT", args::user_agent, Some(&default_agent))?;
+        let user_agent = read.flag_or(
+            args.user_agent.clone(),
+            "USER_AGENT",
+            args::user_agent,
+            Some(&default_agent),
+        )?;
         let limit = read.flag_or(args.limit, "LIMIT", args::limit, None)?;
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
-        check_output(format, &output, is_terminal, &args.output, &args.content)?;
+        let jobs = args.input.jobs(args.politeness.group())?;
+        output_check::check(format, &output, is_terminal, &args)?;
         args.content.check(format)?;
         args.run.check(&output, format, args.output.revisits)?;
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
-        let jobs = args.input.jobs(args.politeness.group())?;
         let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
             Some(path) => UrlSource::File(path),
@@ -273,61 +278,5 @@ impl FetchPlan {
                 && !args.output.quiet,
             notes: Some(variables.into_notes()).filter(|_| !args.output.quiet).unwrap_or_default(),
         })
-    }
-}
-
-/// Whether records of a format can go to an output.
-///
-/// # Errors
-/// [`CommandFailure::Usage`], with what to do instead.
-fn check_output(
-    format: LineFormat,
-    output: &RecordOutput,
-    is_terminal: bool,
-    args: &OutputArgs,
-    content: &ContentArgs,
-) -> Result<(), CommandFailure> {
-    let is_folder = matches!(output, RecordOutput::Folder(_));
-    let fault = match format {
-        LineFormat::Warc | LineFormat::Tar if is_terminal => {
-            "an archive is not for a terminal: add -o FILE, or -o FOLDER/"
-        }
-        LineFormat::Parquet if is_terminal => {
-            "parquet is not for a terminal: add -o FILE, or -o FOLDER/"
-        }
-        LineFormat::Pretty if is_folder => {
-            "-f pretty is for people, and one file: use csv, jsonl, warc, tar or parquet"
-        }
-        LineFormat::Warc | LineFormat::Tar if content.skips() => {
-            "--no-content leaves out what -f warc and -f tar are for"
-        }
-        _ if args.csv_header && format != LineFormat::Csv => "--csv-header is for -f csv",
-        _ if content.has_digests() && matches!(format, LineFormat::Csv | LineFormat::Pretty) => {
-            "--digest needs --format jsonl: lines of csv and pretty have no place for it"
-        }
-        _ if args.no_body && format != LineFormat::Parquet => {
-            "--no-body is for tables: add -f parquet"
-        }
-        _ if !is_known_compression(args.compression, format) => {
-            "--compression is zstd or none for -f parquet, gzip or none for -f warc"
-        }
-        _ if args.revisits && format != LineFormat::Warc => {
-            "--revisits is for archives: add -f warc"
-        }
-        _ if args.file_size.is_some() && !is_folder => {
-            "--file-size is for files in a folder: -o FOLDER/"
-        }
-        _ => return Ok(()),
-    };
-    Err(CommandFailure::Usage(fault.to_owned()))
-}
-
-/// Whether a format can be compressed so.
-fn is_known_compression(name: Option<CompressionName>, format: LineFormat) -> bool {
-    match name {
-        None => true,
-        Some(CompressionName::Zstd) => format == LineFormat::Parquet,
-        Some(CompressionName::Gzip) => format == LineFormat::Warc,
-        Some(CompressionName::None) => matches!(format, LineFormat::Parquet | LineFormat::Warc),
     }
 }

@@ -50,6 +50,27 @@ fn a_file_that_cannot_be_written_is_named_before_anything_is_fetched() {
     std::fs::remove_file(&input).expect("it is there");
 }
 
+/// Lines were written as they are to a file that said it was gzip, or Parquet.
+#[test]
+fn a_file_whose_name_promises_something_else_is_not_made() {
+    let server = Server::start();
+    for (options, name, why) in [
+        ("", "a.csv.gz", "| gzip > "),
+        ("-f jsonl", "a.jsonl.zst", "| zstd > "),
+        ("", "a.parquet", "add '-f parquet'"),
+        ("-f csv", "a.jsonl", "add '-f jsonl'"),
+        ("-f warc --compression none", "a.warc.gz", "leave --compression out"),
+    ] {
+        let file = path(name);
+        let line = format!("fetch {options} -o {}", file.display());
+        let ran = run(stoop(&line), server.url("/ok/1"));
+        assert_eq!(ran.code, Some(2), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{line}: {}", ran.stderr);
+        assert!(!file.exists(), "{name}");
+    }
+    assert_eq!(server.requests(), 0);
+}
+
 #[test]
 fn csv_begins_with_its_columns_if_asked() {
     let server = Server::start();
