@@ -1,7 +1,7 @@
 //! The options of `stoop fetch` on the content of responses: what is received of it, kept and told.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use stoop_fetch::{Fetch, FileNames, SaveFolder};
@@ -89,6 +89,11 @@ impl ContentArgs {
     /// Whether content is received, and kept nowhere else than in records.
     pub(super) fn is_for_rows(&self) -> bool {
         !self.no_content && !self.head && self.save.is_none()
+    }
+
+    /// The folder that content is saved in.
+    pub(super) fn save_folder(&self) -> Option<&Path> {
+        self.save.as_deref()
     }
 
     /// Whether digests are told.
