@@ -270,7 +270,7 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) duration: Option<Duration>,
 
-    /// The method [default: GET, or POST with data]
+    /// The method, sent in the letters in which it is typed [default: GET, or POST with data]
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(super) request: Option<String>,
 

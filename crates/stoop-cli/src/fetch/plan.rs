@@ -204,6 +204,8 @@ impl FetchPlan {
         let (method, headers) = args.content.request(args.request.as_deref(), args.header);
         let template = Template::new(method, &headers, &args.data);
         let template = template.map_err(|error| CommandFailure::Usage(error.to_string()))?;
+        let mut notes = variables.into_notes();
+        notes.extend(template.as_ref().and_then(Template::method_note));
         let given_agent = template.as_ref().and_then(|template| template.value("user-agent"));
         let given_agent = given_agent.and_then(|agent| str::from_utf8(agent).ok());
         let politeness =
@@ -277,7 +279,7 @@ impl FetchPlan {
                 && !is_dumb
                 && !args.output.no_progress
                 && !args.output.quiet,
-            notes: Some(variables.into_notes()).filter(|_| !args.output.quiet).unwrap_or_default(),
+            notes: if args.output.quiet { Vec::new() } else { notes },
         })
     }
 }

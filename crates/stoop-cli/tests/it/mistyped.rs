@@ -48,3 +48,16 @@ fn bare_numbers_were_taken_for_hosts() {
     let ran = run(stoop("fetch"), format!("http://2130706433:{port}/ok/1"));
     assert_eq!(ran.codes()[0].1, "200");
 }
+
+#[test]
+fn a_method_in_small_letters_is_sent_and_told() {
+    let server = Server::start();
+    let ran = run(stoop("fetch --summary none -X get"), server.url("/ok/1"));
+    assert_eq!((ran.code, ran.lines().len(), server.requests()), (Some(0), 1, 1));
+    assert!(ran.stderr.contains("-X get is sent as it is typed"), "{}", ran.stderr);
+    for method in ["CONNECT", "a(b"] {
+        let ran = run(stoop(&format!("fetch -X {method}")), server.url("/ok/1"));
+        assert_eq!((ran.code, server.requests()), (Some(2), 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(method), "{}", ran.stderr);
+    }
+}

@@ -216,6 +216,13 @@ fn what_a_format_has_no_place_for_is_refused_with_those_that_have() {
 }
 
 #[test]
+fn the_method_is_noted_where_its_letters_are_others() {
+    assert_eq!(plan("fetch -X post", &PIPED).notes.len(), 1);
+    assert!(plan("fetch -X POST", &PIPED).notes.is_empty());
+    assert!(plan("fetch -q -X post", &PIPED).notes.is_empty());
+}
+
+#[test]
 fn urls_come_from_arguments_a_file_or_standard_input() {
     assert_eq!(plan("fetch a b", &PIPED).source, UrlSource::Text(b"a\nb".to_vec()));
     assert_eq!(plan("fetch -i list", &PIPED).source, UrlSource::File("list".into()));
