@@ -21,6 +21,7 @@ mod jobs_plan;
 mod mistyped;
 mod open_files;
 mod option_files;
+mod other_names;
 mod output;
 mod output_args;
 mod output_check;
@@ -48,6 +49,7 @@ use stoop_fetch::summary::Summary;
 
 pub(crate) use self::args::FetchArgs;
 pub(crate) use self::environment::Environment;
+pub(crate) use self::mistyped::explain as explain_mistake;
 pub(crate) use self::output::RecordOutput;
 use self::output_args::SummaryStyle;
 use self::page::{PageFile, RunFacts};
@@ -66,7 +68,7 @@ const FAILED: u8 = 22;
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
-    mistyped::check(&args.urls)?;
+    mistyped::check(&args)?;
     let environment = Environment {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
