@@ -29,6 +29,17 @@ impl DataKind {
         (Self::Urlencode, "data-urlencode"),
         (Self::Json, "json"),
     ];
+
+    /// The option.
+    fn option(self) -> &'static str {
+        match self {
+            Self::Data => "--data",
+            Self::Binary => "--data-binary",
+            Self::Raw => "--data-raw",
+            Self::Urlencode => "--data-urlencode",
+            Self::Json => "--json",
+        }
+    }
 }
 
 /// The options that content is made of, in their order.
@@ -43,6 +54,19 @@ impl DataArgs {
     /// Whether there is JSON among it.
     pub(crate) fn is_json(&self) -> bool {
         self.0.iter().any(|(kind, _)| *kind == DataKind::Json)
+    }
+
+    /// The files that content is read from, each with its option; not standard input.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let files = self.0.iter().filter_map(|(kind, value)| {
+            let path = match kind {
+                DataKind::Raw => None,
+                DataKind::Urlencode => value.find(['=', '@']).map(|at| &value[at..]),
+                DataKind::Data | DataKind::Binary | DataKind::Json => Some(value.as_str()),
+            };
+            path.and_then(|path| path.strip_prefix('@')).map(|path| (kind.option(), path))
+        });
+        files.filter(|(_, path)| *path != "-")
     }
 
     /// All of it as one: with `&` between the pieces, but for JSON.
@@ -184,6 +208,29 @@ mod tests {
         assert_eq!(content(&[]), "");
         // One that is empty is one, too.
         assert_eq!(content(&[(Data, ""), (Data, "a=1"), (Raw, "")]), "&a=1&");
+    }
+
+    #[test]
+    fn content_comes_from_files_behind_an_at_sign() {
+        use DataKind::{Binary, Data, Json, Raw, Urlencode};
+        let items = [
+            (Data, "@a"),
+            (Data, "b@c"),
+            (Binary, "@-"),
+            (Raw, "@d"),
+            (Urlencode, "n@e"),
+            (Urlencode, "@f"),
+            (Urlencode, "n=@g"),
+            (Json, "@h"),
+        ];
+        let args = DataArgs(items.map(|(kind, value)| (kind, value.to_owned())).to_vec());
+        let expected = [
+            ("--data", "a"),
+            ("--data-urlencode", "e"),
+            ("--data-urlencode", "f"),
+            ("--json", "h"),
+        ];
+        assert_eq!(args.files().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -49,11 +49,12 @@ of it that was read gets invalid_url: the rest may be missing. A line such as ' 
 has them below its URLs, gets invalid_job: options of a URL stand in jsonl.
 
 With --input-format jsonl a line is a JSON object: url; id, a text or number, and meta, any value,
-which the fields of jsonl have too; method; headers, an object of texts or lists of texts; and as
-content body, a text, or body_base64, or json, any value, sent as application/json. A line that is
-none, or longer than 4 MiB, or has headers that may not be sent, as a Content-Length of another
-length, gets invalid_job and no request. --url-column and --id-column give url and id other names,
-and --keep-columns makes meta of all the others, so that any lines will do.
+which the fields of jsonl have too; method, in its own letters, but for CONNECT; headers, an object
+of texts or lists of texts; and as content body, a text, or body_base64, or json, any value, sent as
+application/json. A line that is none, or longer than 4 MiB, or has headers that may not be sent, as
+a Content-Length of another length, gets invalid_job and no request. --url-column and --id-column
+give url and id other names, and --keep-columns makes meta of all the others, so that any lines will
+do.
 
 With csv and tsv a row is a URL, with quotes as in RFC 4180. The header names the columns: url and
 id, unless --url-column and --id-column name others. All else is ignored, or kept in meta. A row of
@@ -272,7 +273,7 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) duration: Option<Duration>,
 
-    /// The method [default: GET, or POST with data]
+    /// The method, sent in the letters in which it is typed [default: GET, or POST with data]
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(super) request: Option<String>,
 

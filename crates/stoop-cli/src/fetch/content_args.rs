@@ -1,7 +1,7 @@
 //! The options of `stoop fetch` on the content of responses: what is received of it, kept and told.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use stoop_fetch::{Fetch, FileNames, SaveFolder};
@@ -110,6 +110,11 @@ impl ContentArgs {
     /// Whether content is cut that is too long.
     pub(super) fn truncates(&self) -> bool {
         self.truncate
+    }
+
+    /// The folder that content is saved in.
+    pub(super) fn save_folder(&self) -> Option<&Path> {
+        self.save.as_deref()
     }
 
     /// Whether digests are told.

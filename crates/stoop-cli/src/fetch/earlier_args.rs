@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args};
 use stoop_fetch::{Earlier, Fetch};
 
-use super::output::{RecordOutput, is_same_file};
 use crate::failure::CommandFailure;
 use crate::stderr;
 
@@ -29,27 +28,16 @@ impl EarlierArgs {
         &self.if_changed_since
     }
 
-    /// Has `fetch`, whose records go to `output`, ask for what has changed, if that was asked for.
+    /// Has `fetch` ask for what has changed, if that was asked for.
     ///
     /// # Errors
     /// A file cannot be read, or is none of an earlier run.
-    pub(super) fn apply(
-        &self,
-        fetch: Fetch,
-        output: &RecordOutput,
-        is_quiet: bool,
-    ) -> Result<Fetch, CommandFailure> {
+    pub(super) fn apply(&self, fetch: Fetch, is_quiet: bool) -> Result<Fetch, CommandFailure> {
         if self.if_changed_since.is_empty() {
             return Ok(fetch);
         }
         let mut earlier = Earlier::new();
         for path in &self.if_changed_since {
-            if matches!(output, RecordOutput::File(output) if is_same_file(output, path)) {
-                return Err(CommandFailure::Usage(format!(
-                    "{} is the output too, which is made anew: write to another file",
-                    path.display()
-                )));
-            }
             let files = files(path).map_err(|error| cannot_read(path, &error))?;
             if files.is_empty() {
                 return Err(CommandFailure::Usage(format!(

@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Read URLs from FILE ('-' is standard input); gzip and zstd are decompressed
+    /// Read URLs from FILE ('-' is standard input), in UTF-8; gzip and zstd are decompressed
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
 
@@ -30,10 +30,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COLUMN")]
     id_column: Option<String>,
 
-    /// Have all other columns in the field meta of --format jsonl. In a list of jsonl that is all else,
-    /// which has no meaning of its own then
+    /// Have all other columns in the field meta of --format jsonl, parquet, tar or warc. In a list of jsonl
+    /// that is all else, which has no meaning of its own then
     #[arg(long)]
-    keep_columns: bool,
+    pub(super) keep_columns: bool,
 
     /// The first row of csv or tsv is a job and no header; columns have numbers
     #[arg(long)]

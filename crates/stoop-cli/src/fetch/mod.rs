@@ -21,6 +21,8 @@ mod jobs;
 mod jobs_plan;
 mod mistyped;
 mod open_files;
+mod option_files;
+mod other_names;
 mod output;
 mod output_args;
 mod output_check;
@@ -49,8 +51,8 @@ use stoop_fetch::summary::Summary;
 
 pub(crate) use self::args::FetchArgs;
 pub(crate) use self::environment::Environment;
+pub(crate) use self::mistyped::explain as explain_mistake;
 pub(crate) use self::output::RecordOutput;
-use self::output::is_same_file;
 use self::output_args::SummaryStyle;
 use self::page::{PageFile, RunFacts};
 pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
@@ -68,7 +70,7 @@ const FAILED: u8 = 22;
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
-    mistyped::check(&args.urls)?;
+    mistyped::check(&args)?;
     let environment = Environment {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
@@ -87,7 +89,7 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     }
     let (style, layout) = (plan.summary, plan.layout);
     let (cookies, fails) = (plan.cookies.clone(), plan.fails);
-    let page = plan.report.as_deref().map(|path| begin_page(path, &plan)).transpose()?;
+    let page = plan.report.as_deref().map(begin_page).transpose()?;
     let begun = Timestamp::now();
     let finished = run(plan)?;
     // A summary of lines that were not written would read as if they were.
@@ -154,14 +156,7 @@ fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun
 }
 
 /// Takes a place for the page of the report, so that a path that is none is known before anything is fetched.
-fn begin_page(path: &Path, plan: &FetchPlan) -> Result<PageFile, CommandFailure> {
-    let is_same = |other: &Path| other == path || is_same_file(other, path);
-    if matches!(&plan.source, UrlSource::File(input) if is_same(input))
-        || matches!(&plan.output, RecordOutput::File(output) if is_same(output))
-    {
-        let text = "--report needs a file of its own, which is neither the input nor the output";
-        return Err(CommandFailure::Usage(text.to_owned()));
-    }
+fn begin_page(path: &Path) -> Result<PageFile, CommandFailure> {
     let context = format!("cannot write the report {}", path.display());
     PageFile::begin(path).map_err(|error| CommandFailure::Io(format!("{context}: {error}")))
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -61,26 +61,24 @@ enum Pieces {
 }
 
 impl LineSink {
-    /// Opens an output, of records that have content or are lines. `input` is a file that is read, and must not be
-    /// written. The library writes the file where the run can be resumed, and where it has an index beside it.
+    /// Opens an output, of records that have content or are lines. The library writes the file where the run can be resumed,
+    /// and where it has an index beside it.
     ///
     /// # Errors
     /// The system's.
     pub(super) fn open(
         output: &RecordOutput,
-        input: Option<&Path>,
         progress: Option<ProgressBar>,
         is_of_library: bool,
         has_content: bool,
     ) -> io::Result<Self> {
         let sink = match output {
             RecordOutput::Stdout => Self::stdout(progress)?,
-            RecordOutput::File(path) => {
-                check_is_not(path, input)?;
-                if is_of_library { Self::discard() } else { Self::file(path)? }
-            }
+            RecordOutput::File(path) if !is_of_library => Self::file(path)?,
             // Files in a folder are written by the library.
-            RecordOutput::Folder(_) | RecordOutput::Nowhere => Self::discard(),
+            RecordOutput::File(_) | RecordOutput::Folder(_) | RecordOutput::Nowhere => {
+                Self::discard()
+            }
         };
         let pieces = if has_content { Pieces::Blocks { written: 0 } } else { sink.pieces };
         Ok(Self { pieces, ..sink })
@@ -119,25 +117,6 @@ impl Write for LineSink {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Whether a file can be written without losing the input.
-///
-/// # Errors
-/// It is the input.
-pub(super) fn check_is_not(path: &Path, input: Option<&Path>) -> io::Result<()> {
-    match input {
-        Some(input) if is_same_file(path, input) => {
-            Err(io::Error::other("it is the input, which would be lost"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whether two paths lead to one file that is there.
-pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
-    let id = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
-    id(one).is_some_and(|one| id(other) == Some(one))
 }
 
 impl Pieces {

@@ -11,7 +11,8 @@ use crate::units;
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Write the lines to FILE, which is made anew, instead of standard output; to files in a folder if it
-    /// is one, or ends with '/'
+    /// is one, or ends with '/'. A name that promises something else than is written, as a.csv.gz or
+    /// a.parquet with csv, is refused, and so is a file that another option reads or writes
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 

@@ -22,11 +22,10 @@ use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
 use super::output_args::{CompressionName, LineFormat, SummaryStyle, TarKey};
-use super::output_check::check_output;
 use super::run_args::RunArgs;
 use super::stall_args::StallArgs;
 use super::template::Template;
-use super::untold;
+use super::{option_files, output_check, untold};
 use crate::failure::CommandFailure;
 use crate::proxies::proxies;
 use crate::request_options::{Family, ResolveRule};
@@ -175,19 +174,24 @@ impl FetchPlan {
         let concurrency = given_concurrency.unwrap_or(CONCURRENCY);
         let timeout =
             read.flag_or(args.timeout, "REQUEST_TIMEOUT", units::duration, Some(&TIMEOUT))?;
-        let user_agent =
-            read.flag_or(args.user_agent, "USER_AGENT", args::user_agent, Some(&default_agent))?;
+        let user_agent = read.flag_or(
+            args.user_agent.clone(),
+            "USER_AGENT",
+            args::user_agent,
+            Some(&default_agent),
+        )?;
         let limit = read.flag_or(args.limit, "LIMIT", args::limit, None)?;
         let duration = read.flag_or(args.duration, "DURATION", units::duration, None)?;
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
-        check_output(format, &output, is_terminal, &args.output, &args.content)?;
+        let jobs = args.input.jobs(args.politeness.group())?;
+        output_check::check(format, &output, is_terminal, &args)?;
+        option_files::check(&args, &output, format)?;
         args.content.check(format, args.output.no_body)?;
         args.run.check(&output, format, args.output.revisits)?;
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
-        let jobs = args.input.jobs(args.politeness.group())?;
         let has_id_keys = args.output.tar_key == Some(TarKey::Id);
         jobs.check_ids(has_id_keys)?;
         let untold = untold::notes(format, &args.content, &jobs)?;
@@ -205,6 +209,9 @@ impl FetchPlan {
         let (method, headers) = args.content.request(args.request.as_deref(), args.header);
         let template = Template::new(method, &headers, &args.data);
         let template = template.map_err(|error| CommandFailure::Usage(error.to_string()))?;
+        let mut notes = variables.into_notes();
+        notes.extend(template.as_ref().and_then(Template::method_note));
+        notes.extend(untold);
         let given_agent = template.as_ref().and_then(|template| template.value("user-agent"));
         let given_agent = given_agent.and_then(|agent| str::from_utf8(agent).ok());
         let politeness =
@@ -279,10 +286,7 @@ impl FetchPlan {
                 && !is_dumb
                 && !args.output.no_progress
                 && !args.output.quiet,
-            notes: match args.output.quiet {
-                true => Vec::new(),
-                false => variables.into_notes().into_iter().chain(untold).collect(),
-            },
+            notes: if args.output.quiet { Vec::new() } else { notes },
         })
     }
 }

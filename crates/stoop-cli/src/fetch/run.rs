@@ -94,15 +94,11 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
     check_columns(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
     let fetch = describe(&plan, stop.clone())?;
-    let mut fetch = plan.earlier.apply(fetch, &plan.output, plan.is_quiet)?;
+    let mut fetch = plan.earlier.apply(fetch, plan.is_quiet)?;
     let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
-    let input_path = match &plan.source {
-        UrlSource::File(path) => Some(path.as_path()),
-        UrlSource::Stdin | UrlSource::Text(_) => None,
-    };
     let bar = progress.as_ref().map(ProgressDisplay::bar);
     let whole = match plan.format {
-        LineFormat::Parquet => WholeFile::of(&plan.output, input_path),
+        LineFormat::Parquet => WholeFile::of(&plan.output),
         _ => Ok(None),
     };
     let whole = whole.map_err(|error| cannot_write(&error))?;
@@ -113,7 +109,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let has_content =
         matches!(plan.format, LineFormat::Warc | LineFormat::Tar | LineFormat::Parquet);
     let is_of_library = plan.run.has_folder() || indexed_archive(&plan).is_some();
-    let sink = LineSink::open(&output, input_path, bar, is_of_library, has_content);
+    let sink = LineSink::open(&output, bar, is_of_library, has_content);
     let sink = sink.map_err(|error| cannot_write(&error))?;
     let folder = run_folder::open(&plan)?;
     let is_resumed = folder.as_ref().is_some_and(|folder| folder.done() > 0);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::filter_args::CodePattern;
-use super::output::{RecordOutput, is_same_file};
+use super::output::RecordOutput;
 use super::output_args::LineFormat;
 use crate::failure::CommandFailure;
 
@@ -48,18 +48,6 @@ impl RunArgs {
         self.run.as_deref().is_some_and(|run| absolute(run) == absolute(folder))
     }
 
-    /// Whether a file is one of those that a run has for itself, `stoop.journal` and others: also by way of a link.
-    fn is_own_file(&self, path: &Path) -> bool {
-        let Some(run) = &self.run else { return false };
-        let of = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let of = of.unwrap_or(Path::new("."));
-        let is_own =
-            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"stoop."));
-        let is_within = absolute(of) == absolute(run) || is_same_file(of, run);
-        let names = ["stoop.journal", "stoop.checks", "stoop.lock"];
-        is_own && is_within || names.iter().any(|name| is_same_file(path, &run.join(name)))
-    }
-
     /// Whether such a run can be resumed.
     ///
     /// # Errors
@@ -77,9 +65,6 @@ impl RunArgs {
             }
             (RecordOutput::File(_), LineFormat::Parquet) => {
                 "--run cannot cut a table where the run was ended: -o FOLDER/ has several"
-            }
-            (RecordOutput::File(path), _) if self.is_own_file(path) => {
-                "the output is a file that the run keeps in its folder: -o needs another name"
             }
             (RecordOutput::File(path), LineFormat::Warc)
                 if has_revisits && path.exists() && !path.is_file() =>

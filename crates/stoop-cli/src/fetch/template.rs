@@ -9,6 +9,17 @@ use stoop_fetch::Fetch;
 use crate::data::DataArgs;
 use crate::request_options::Header;
 
+/// The methods that servers know in these letters alone.
+const KNOWN_METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::PATCH,
+    Method::OPTIONS,
+];
+
 /// The method, fields and content of each request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Template {
@@ -34,7 +45,7 @@ impl Template {
         let content = data.content()?;
         let method = match method {
             Some(typed) => Method::from_bytes(typed.as_bytes())
-                .map_err(|_| io::Error::other(format!("-X {typed:?} is no method")))?,
+                .map_err(|_| io::Error::other(not_a_method(typed)))?,
             None if data.is_empty() => Method::GET,
             None => Method::POST,
         };
@@ -84,6 +95,18 @@ impl Template {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What is to be known of a method in other letters than its own.
+    pub(super) fn method_note(&self) -> Option<String> {
+        let (typed, meant) = (self.method.as_str(), self.method.as_str().to_ascii_uppercase());
+        let is_known = KNOWN_METHODS.iter().any(|known| known.as_str() == meant);
+        (typed != meant && is_known).then(|| {
+            format!(
+                "-X {typed} is sent as it is typed: methods are told apart by their letters (RFC 9110 §9.1), and servers \
+                 know {meant}"
+            )
+        })
     }
 
     /// The method of every request.
@@ -150,6 +173,10 @@ impl Template {
     }
 }
 
+fn not_a_method(typed: &str) -> String {
+    format!("-X {typed:?} is no method: it is a word of letters, as GET (RFC 9110 §5.6.2)")
+}
+
 /// Whether that is a host, with a port or without.
 fn is_authority(text: &str) -> bool {
     !text.contains(['/', '?', '#', '@', '\\']) && Request::get(&format!("http://{text}/")).is_ok()
@@ -203,6 +230,19 @@ mod tests {
     }
 
     #[test]
+    fn a_method_in_other_letters_than_its_own_is_told() {
+        let note = |typed: &str| {
+            let template = template(Some(typed), &[], &[]).expect("a token").expect("one");
+            template.method_note()
+        };
+        let text = note("get").expect("a note");
+        assert!(text.starts_with("-X get is sent") && text.ends_with("know GET"), "{text}");
+        assert!(note("Post").is_some_and(|text| text.ends_with("know POST")));
+        // A method of the caller's own may have any letters.
+        assert_eq!([note("GET"), note("purge"), note("M-SEARCH")], [None, None, None]);
+    }
+
+    #[test]
     fn a_run_is_told_from_another_by_its_requests_and_not_by_their_secrets() {
         let shape = |headers: &[&str], data: &str| {
             let template = template(None, headers, &[(DataKind::Data, data)]);
@@ -226,7 +266,11 @@ mod tests {
 
     #[test]
     fn what_may_not_be_sent_fails_before_the_first_url() {
-        assert!(template(Some("a b"), &[], &[]).is_err());
+        for typed in ["a b", "", "a(b", "G\u{c4}T", "GET\r\n"] {
+            let error = template(Some(typed), &[], &[]).expect_err("no token");
+            let expected = format!("-X {typed:?} is no method");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
         assert!(template(None, &["a b: c"], &[]).is_err());
         assert!(template(None, &["a: b\r\nc: d"], &[]).is_err());
         assert!(template(None, &["nothing"], &[]).is_err());

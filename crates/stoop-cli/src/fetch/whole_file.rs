@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::output::{RecordOutput, check_is_not};
+use super::output::RecordOutput;
 
 /// A file that is written under another name until it is whole. If that never happens it is removed, unless the process
 /// is killed.
@@ -19,14 +19,12 @@ pub(super) struct WholeFile {
 }
 
 impl WholeFile {
-    /// The file of an output, if it is one: what is there may also be a device or a pipe. `input` is a file that is read,
-    /// and must not be written.
+    /// The file of an output, if it is one: what is there may also be a device or a pipe.
     ///
     /// # Errors
-    /// It is the input, or those of [`at`](Self::at).
-    pub(super) fn of(output: &RecordOutput, input: Option<&Path>) -> io::Result<Option<Self>> {
+    /// Those of [`at`](Self::at).
+    pub(super) fn of(output: &RecordOutput) -> io::Result<Option<Self>> {
         let RecordOutput::File(path) = output else { return Ok(None) };
-        check_is_not(path, input)?;
         Self::at(path)
     }
 

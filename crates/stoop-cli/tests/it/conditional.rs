@@ -113,7 +113,7 @@ fn what_tells_nothing_of_an_earlier_run_is_a_mistake() {
     let torn = "a.jsonl: 1 lines or parts could not be understood";
     for (options, code, told) in [
         (format!("--if-changed-since {csv}"), 2, no_records),
-        (format!("--if-changed-since {lines} -f jsonl -o {lines}"), 2, "is the output too"),
+        (format!("--if-changed-since {lines} -f jsonl -o {lines}"), 2, "are the same file"),
         (format!("--if-changed-since {broken}"), 3, "cannot read"),
         (
             format!("--if-changed-since {empty}"),

@@ -21,7 +21,7 @@ fn blank_lines_comments_and_crlf_add_no_lines() {
 
 #[test]
 fn a_line_that_is_no_text_or_too_long_is_an_invalid_url() {
-    let mut input = b"\xff\xfe\xfd\n".to_vec();
+    let mut input = b"\xfe\xfd\n".to_vec();
     input.extend(b"http://127.0.0.1/");
     input.extend(vec![b'a'; 10_000_000]);
     input.extend(b"\nhttp://127.0.0.1/\ttab\nb\0ad\n");
@@ -30,7 +30,7 @@ fn a_line_that_is_no_text_or_too_long_is_an_invalid_url() {
     assert_eq!(lines.len(), 4);
     assert!(lines.iter().all(|line| line.code == "invalid_url"), "{:?}", ran.codes());
     assert!(lines.iter().all(|line| line.url.len() <= 64 << 10));
-    assert!(lines.iter().any(|line| line.url == b"\xff\xfe\xfd"));
+    assert!(lines.iter().any(|line| line.url == b"\xfe\xfd"));
 }
 
 #[test]
@@ -121,11 +121,36 @@ fn a_compressed_list_is_read_from_a_file_and_from_standard_input() {
     // So is what follows and is no gzip, which has nothing to do with columns.
     let ran = run(stoop("fetch --summary none"), [&gzip[..], &[1; 20]].concat());
     assert_eq!((ran.code, ran.lines().len()), (Some(3), 300), "{}", ran.stderr);
-    assert_eq!(ran.stderr, "stoop: cannot read standard input: invalid gzip header\n");
+    assert_eq!(
+        ran.stderr,
+        "stoop: cannot read standard input: bytes follow the end of what gzip compressed, and are neither gzip nor zeros; \
+         all before them was read\n"
+    );
     // Zeros, with which tapes are filled up, are nothing.
     let ran = run(stoop("fetch --summary none"), [&gzip[..], &[0; 512]].concat());
     assert_eq!((ran.code, ran.lines().len()), (Some(0), 300), "{}", ran.stderr);
     std::fs::remove_file(&path).expect("it is there");
+}
+
+/// Each of its lines was an invalid_url, or an invalid_job.
+#[test]
+fn a_list_in_utf_16_is_told_once_and_how_it_is_converted() {
+    let server = Server::start();
+    let list = server.url("/ok/1\n").repeat(3);
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        for format in ["lines", "jsonl", "csv", "sitemap"] {
+            let line = format!("fetch --summary none --input-format {format}");
+            let ran = run(stoop(&line), utf16(&list, bytes));
+            assert_eq!((ran.code, ran.stdout.len()), (Some(3), 0), "{format}: {}", ran.stderr);
+            assert!(ran.stderr.contains("'iconv -f utf-16 -t utf-8'"), "{}", ran.stderr);
+        }
+    }
+    assert_eq!(server.requests(), 0);
+}
+
+/// Text in UTF-16, with its byte order mark.
+fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()
 }
 
 /// They were looked up as names of hosts.

@@ -62,6 +62,21 @@ fn a_line_that_is_no_job_has_a_record_and_no_request() {
     assert_eq!(server.take_seen().len(), 1);
 }
 
+/// It was an invalid_url, whose URL there was nothing wrong with.
+#[test]
+fn a_job_whose_method_fetches_no_url_is_none() {
+    let server = EchoServer::start();
+    let url = format!("http://{}/", server.address);
+    let job = |method: &str| format!("{{\"url\":\"{url}\",\"method\":\"{method}\"}}\n");
+    let records = records("", &["CONNECT", "G T", "", "get"].map(job).concat());
+    let kinds: Vec<_> = records.iter().map(|record| record["error_kind"].as_str()).collect();
+    assert_eq!(kinds, [[Some("invalid_job"); 3].as_slice(), &[None]].concat(), "{records:?}");
+    assert!(records[0]["error"].as_str().is_some_and(|why| why.contains("a tunnel")));
+    // Methods are told apart by their letters.
+    let lines: Vec<_> = server.take_seen().into_iter().map(|request| request.line).collect();
+    assert_eq!(lines, ["get / HTTP/1.1"]);
+}
+
 /// They had a kind of error that the list of kinds does not have.
 #[test]
 fn a_job_whose_headers_may_not_be_sent_is_none() {

@@ -48,3 +48,42 @@ fn bare_numbers_were_taken_for_hosts() {
     let ran = run(stoop("fetch"), format!("http://2130706433:{port}/ok/1"));
     assert_eq!(ran.codes()[0].1, "200");
 }
+
+/// They were told as a wrong value of --timeout, or as an argument that is not expected.
+#[test]
+fn options_of_other_programs_get_what_to_write_here() {
+    for (options, expected) in [
+        ("-l urls.txt", "stoop: fetch has no -l: write '-i FILE'"),
+        ("-title -sc", "stoop: fetch has no -title: write '-f jsonl --extract"),
+        ("-sc -title", "stoop: fetch has no -sc: leave it out"),
+        ("--tries=3", "stoop: fetch has no --tries: write '--retry N'"),
+        ("-nc", "stoop: fetch has no -nc: leave it out"),
+        ("-ip", "stoop: there is no file p; if -ip was meant: leave it out: '-f jsonl' tells"),
+        ("-x 16", "stoop: -x 16: a number is no proxy; '--per-host 16' bounds"),
+        ("-c", "stoop: -c is --concurrency <N|auto> here; to go on"),
+    ] {
+        let ran = run(stoop(&format!("fetch {options}")), "http://127.0.0.1:1/");
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{options}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with(expected), "{options}: {}", ran.stderr);
+        assert!(
+            ran.stderr.ends_with("\n\nFor more information, try '--help'.\n"),
+            "{}",
+            ran.stderr
+        );
+    }
+    let ran = run(stoop("fetch -c many"), "");
+    assert!(ran.stderr.contains("invalid value 'many' for '--concurrency"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_method_in_small_letters_is_sent_and_told() {
+    let server = Server::start();
+    let ran = run(stoop("fetch --summary none -X get"), server.url("/ok/1"));
+    assert_eq!((ran.code, ran.lines().len(), server.requests()), (Some(0), 1, 1));
+    assert!(ran.stderr.contains("-X get is sent as it is typed"), "{}", ran.stderr);
+    for method in ["CONNECT", "a(b"] {
+        let ran = run(stoop(&format!("fetch -X {method}")), server.url("/ok/1"));
+        assert_eq!((ran.code, server.requests()), (Some(2), 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(method), "{}", ran.stderr);
+    }
+}

@@ -37,17 +37,77 @@ fn a_file_that_cannot_be_written_is_named_before_anything_is_fetched() {
     let input = path("input");
     std::fs::write(&input, server.url("/ok/1")).expect("writable");
     let shown = input.display();
-    for (options, why) in [
-        ("-o /no/such/folder/x".to_owned(), "cannot write to /no/such/folder/x"),
-        (format!("-i {shown} -o {shown}"), "it is the input, which would be lost"),
+    for (options, code, why) in [
+        ("-o /no/such/folder/x".to_owned(), 3, "cannot write to /no/such/folder/x"),
+        (format!("-i {shown} -o {shown}"), 2, "are the same file, which would be lost"),
+        (format!("-i {shown} --cookie-jar {shown}"), 2, "are the same file, which would be lost"),
+        (format!("-i {shown} --report {shown}"), 2, "are the same file, which would be lost"),
+        (format!("-d @{shown} -o {shown}"), 2, "--data INPUT and --output INPUT are the same file"),
     ] {
         let ran = run(stoop(&format!("fetch {options}")), server.url("/ok/1"));
-        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
-        assert!(ran.stderr.contains(why), "{}", ran.stderr);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        let why = why.replace("INPUT", &shown.to_string());
+        assert!(ran.stderr.contains(&why), "{}", ran.stderr);
     }
     assert_eq!(server.requests(), 0);
     assert_eq!(std::fs::read_to_string(&input).expect("it is there"), server.url("/ok/1"));
     std::fs::remove_file(&input).expect("it is there");
+}
+
+/// What was appended to the list was read as a part of it.
+#[test]
+fn a_list_that_is_a_standard_stream_is_no_other_file_either() {
+    let server = Server::start();
+    let input = path("streams");
+    let url = server.url("/ok/1\n");
+    std::fs::write(&input, &url).expect("writable");
+    let shown = input.display();
+    for (line, streams, why) in [
+        (
+            "fetch".to_owned(),
+            format!("< {shown} >> {shown}"),
+            "standard input and standard output are",
+        ),
+        (
+            format!("fetch -i {shown}"),
+            format!(">> {shown}"),
+            "and standard output are the same file",
+        ),
+        (format!("fetch -o {shown}"), format!("< {shown}"), "and standard input are the same file"),
+        (
+            format!("fetch --cookie-jar {shown}"),
+            format!("< {shown}"),
+            "standard input are the same file",
+        ),
+    ] {
+        let ran = run(stoop_in_shell("true", &line, &streams), "");
+        assert_eq!(ran.code, Some(2), "{line} {streams}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{line} {streams}: {}", ran.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(&input).expect("it is there"), url);
+    assert_eq!(server.requests(), 0);
+    std::fs::remove_file(&input).expect("it is there");
+}
+
+/// Lines were written as they are to a file that said it was gzip, or Parquet.
+#[test]
+fn a_file_whose_name_promises_something_else_is_not_made() {
+    let server = Server::start();
+    for (options, name, why) in [
+        ("", "a.csv.gz", "| gzip > "),
+        ("-f jsonl", "a.jsonl.zst", "| zstd > "),
+        ("", "a.parquet", "add '-f parquet'"),
+        ("-f csv", "a.jsonl", "add '-f jsonl'"),
+        ("-f warc --compression none", "a.warc.gz", "leave --compression out"),
+    ] {
+        let file = path(name);
+        let line = format!("fetch {options} -o {}", file.display());
+        let ran = run(stoop(&line), server.url("/ok/1"));
+        assert_eq!(ran.code, Some(2), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains(why), "{line}: {}", ran.stderr);
+        assert!(!file.exists(), "{name}");
+    }
+    assert_eq!(server.requests(), 0);
 }
 
 #[test]

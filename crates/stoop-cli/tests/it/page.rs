@@ -177,8 +177,8 @@ fn a_page_that_cannot_be_written_is_known_before_anything_is_fetched() {
     for (path, code, told) in [
         (missing.display().to_string(), 3, "cannot write the report"),
         (folder.0.display().to_string(), 3, "cannot write the report"),
-        (list.to_string(), 2, "--report needs a file of its own"),
-        (answers.display().to_string(), 2, "--report needs a file of its own"),
+        (list.to_string(), 2, "are the same file"),
+        (answers.display().to_string(), 2, "are the same file"),
     ] {
         let options = format!("fetch -i {list} -o {} --report {path}", answers.display());
         let ran = run(stoop(&options), "");

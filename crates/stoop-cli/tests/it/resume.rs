@@ -382,7 +382,7 @@ fn a_signal_leaves_no_lines_of_what_is_unfinished() {
 fn another_list_other_options_and_a_second_process_are_refused() {
     let server = LoggingServer::start();
     let urls = server.urls(600);
-    let runs = Runs::new("refused", &urls, "-o out.csv");
+    let runs = Runs::new("refused", &urls, "-o lines");
     let child = runs.command("").spawn().expect("it runs");
     wait_for("some requests", || server.asked().len() > 10);
     // It is not to end before the second one begins.
@@ -421,7 +421,7 @@ fn another_list_other_options_and_a_second_process_are_refused() {
         assert!(other.stderr.contains(text), "{}", other.stderr);
     }
     runs.write_list(&urls);
-    fs::write(runs.path("out.csv"), "").expect("writable");
+    fs::write(runs.path("lines"), "").expect("writable");
     let other = run(runs.command(""), "");
     assert_eq!(other.code, Some(3), "{}", other.stderr);
     assert!(other.stderr.contains("it has 0 bytes, and had"), "{}", other.stderr);

@@ -19,6 +19,10 @@ const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 /// the other, are one input; frames of zstd that are to be skipped are, and so are zeros behind a member of gzip, with which
 /// tapes and block devices are filled up. It takes memory for a window and not for what is in it, however much that is.
 ///
+/// What breaks off is an error of the kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof). Bytes behind a member of gzip
+/// that are neither gzip nor zeros are one of the kind [`InvalidData`](io::ErrorKind::InvalidData). What was before them has
+/// been read then.
+///
 /// ```
 /// use std::io::Read;
 /// use stoop_fetch::source::Decompressed;
@@ -58,7 +62,7 @@ impl<R: Read> Read for Decompressed<R> {
         }
         match &mut self.0 {
             State::Plain(input) => input.read(into),
-            State::Gzip(input) => input.read(into).map_err(damaged),
+            State::Gzip(input) => input.read(into),
             State::Zstd(input) => input.read(into),
             State::Unread(_) | State::Failed => Ok(0),
         }
@@ -90,16 +94,6 @@ impl<R: Read> State<R> {
             (_, true) => Self::Zstd(Box::new(zstd::Decoder::with_buffer(BufReader::new(seen))?)),
             _ => Self::Plain(seen),
         })
-    }
-}
-
-/// An error of the decoder as what it is: to it, a header that is none is a fault of its caller.
-fn damaged(error: io::Error) -> io::Error {
-    match error.kind() {
-        io::ErrorKind::InvalidInput if error.raw_os_error().is_none() => {
-            io::Error::new(io::ErrorKind::InvalidData, error)
-        }
-        _ => error,
     }
 }
 
@@ -204,6 +198,32 @@ mod tests {
             let error = read(&bytes).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
         }
+    }
+
+    #[test]
+    fn what_follows_gzip_and_is_none_was_told_as_a_head_or_an_end_without_a_place() {
+        for behind in
+            [&b"x"[..], b"\0\0x", b"\x1f", b"\x1f\x8c", b"not gzip either, and longer than a head"]
+        {
+            let bytes = [&gzip(b"http://a/\n"), behind].concat();
+            let mut reader = Decompressed::new(&bytes[..]);
+            let mut all = Vec::new();
+            let error = reader.read_to_end(&mut all).unwrap_err();
+            let text = error.to_string();
+            assert_eq!((&all[..], error.kind()), (&b"http://a/\n"[..], io::ErrorKind::InvalidData));
+            assert!(text.starts_with("bytes follow the end of what gzip compressed"), "{text}");
+        }
+        let whole = gzip(b"http://a/\n");
+        for cut in [12, whole.len() - 1] {
+            let error = read(&whole[..cut]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+            assert!(error.to_string().starts_with("it breaks off"), "{error}");
+        }
+        let mut damaged = whole.clone();
+        let at = damaged.len() - 6;
+        damaged[at] ^= 1;
+        let error = read(&damaged).unwrap_err();
+        assert!(error.to_string().starts_with("it is damaged gzip"), "{error}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 ///
 /// - `url`, which must be there;
 /// - `id`, text or a number, and `meta`, any value: the record has them too;
-/// - `method`; by default the run's, or POST with content;
+/// - `method`, in its own letters, as they are told apart (RFC 9110 §9.1); by default the run's, or POST with content;
 /// - `headers`, an object of texts or lists of texts;
 /// - `body`, a text, or `body_base64`, bytes in base64 (RFC 4648 §4), or `json`, any value, which is sent as
 ///   `application/json` unless `headers` has another Content-Type.
@@ -35,6 +35,8 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 /// let source = JsonJobs::new(jobs.as_bytes());
 /// # drop(source);
 /// ```
+///
+/// A list in UTF-16 is an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
 ///
 /// A line that is no job, or longer than 4 MiB, gets a record of the kind `invalid_job`, which says where in the
 /// line and why, and has the `url` and `id` if they could be read. The line itself is in no record, since what it
@@ -187,8 +189,7 @@ impl JsonLine {
             _ => return Err("more than one of `body`, `body_base64` and `json`".to_owned()),
         };
         if let Some(name) = self.method {
-            let method = Method::from_bytes(name.as_bytes());
-            options = options.method(method.map_err(|_| "`method` is none of HTTP")?);
+            options = options.method(method(&name)?);
         } else if content.is_some() {
             options = options.method(Method::POST);
         }
@@ -196,6 +197,20 @@ impl JsonLine {
             Some(content) => options.content(content),
             None => options,
         })
+    }
+}
+
+/// The method of that name.
+///
+/// # Errors
+/// No URL can be fetched by it.
+fn method(name: &str) -> Result<Method, String> {
+    match Method::from_bytes(name.as_bytes()) {
+        Err(_) => Err("`method` is none of HTTP".to_owned()),
+        Ok(Method::CONNECT) => {
+            Err("`method` CONNECT asks a proxy for a tunnel, and no server for a URL".to_owned())
+        }
+        Ok(method) => Ok(method),
     }
 }
 

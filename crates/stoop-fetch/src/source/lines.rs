@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use memchr::memchr;
 
-use super::{Extent, Job, JobOptions, JobSource, Take};
+use super::{Extent, Job, JobOptions, JobSource, Take, byte_order};
 
 /// A line longer than this is no URL that any server would accept. It is reported once, by its first
 /// bytes, and the rest is skipped, so that one endless line costs no memory.
@@ -15,7 +15,7 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 const READ_BYTES_MAX: usize = 64 << 10;
 
 /// URLs one a line: trimmed, without blank lines and those that start with `#`. A byte order mark before the
-/// first is skipped.
+/// first is skipped; that of UTF-16 is an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
 ///
 /// A line of more than 64 KiB is an `invalid_url`, reported by its first 64 KiB. One that begins with a blank and is
 /// an option, as aria2 has them below its URLs (`  out=name`), is an `invalid_job`, which tells the line's number: a
@@ -58,6 +58,14 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// # Errors
+    /// The input is not UTF-8. None of it is reported.
+    fn check_byte_order(&mut self) -> io::Result<()> {
+        byte_order::check(&self.buffer[..self.filled]).inspect_err(|_| {
+            (self.filled, self.searched) = (0, 0);
+        })
+    }
+
     fn keep_from(&mut self, start: usize) {
         self.buffer.copy_within(start..self.filled, 0);
         self.filled -= start;
@@ -73,7 +81,7 @@ impl<R: Read> Lines<R> {
     ) -> ControlFlow<()> {
         let mut line = &self.buffer[start..end];
         if std::mem::take(&mut self.is_first) {
-            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+            line = line.strip_prefix(byte_order::UTF8).unwrap_or(line);
         }
         if extent != Extent::Whole {
             // Half a character alone is a line too: it was read.
@@ -106,6 +114,9 @@ impl<R: Read + Send> JobSource for Lines<R> {
         }
         self.bytes += read as u64;
         self.filled += read;
+        if self.is_first {
+            self.check_byte_order()?;
+        }
         let mut start = 0;
         while let Some(at) = memchr(b'\n', &self.buffer[self.searched..self.filled]) {
             let end = self.searched + at;

@@ -1,5 +1,6 @@
 //! Sources of jobs: what a run fetches.
 
+mod byte_order;
 mod csv_jobs;
 mod decompressed;
 mod distinct;

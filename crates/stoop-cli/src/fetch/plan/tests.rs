@@ -195,6 +195,33 @@ fn the_output_is_no_file_that_the_run_keeps_for_itself() {
     }
 }
 
+/// The lines of csv had no place for it, and nothing said so.
+#[test]
+fn what_a_format_has_no_place_for_is_refused_with_those_that_have() {
+    let plan = |line: &str| FetchPlan::new(typed(line).expect(line), &PIPED);
+    for line in [
+        "fetch -i a.csv --keep-columns",
+        "fetch -i a.csv --keep-columns -f pretty",
+        "fetch -i a.csv --extract title",
+        "fetch -i a.csv --digest sha256 -f csv",
+    ] {
+        match plan(line) {
+            Err(CommandFailure::Usage(text)) => assert!(text.contains("jsonl"), "{text}"),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+    for format in ["jsonl", "tar -o a.tar", "warc", "parquet -o a.parquet"] {
+        assert!(plan(&format!("fetch -i a.csv --keep-columns -f {format}")).is_ok(), "{format}");
+    }
+}
+
+#[test]
+fn the_method_is_noted_where_its_letters_are_others() {
+    assert_eq!(plan("fetch -X post", &PIPED).notes.len(), 1);
+    assert!(plan("fetch -X POST", &PIPED).notes.is_empty());
+    assert!(plan("fetch -q -X post", &PIPED).notes.is_empty());
+}
+
 #[test]
 fn urls_come_from_arguments_a_file_or_standard_input() {
     assert_eq!(plan("fetch a b", &PIPED).source, UrlSource::Text(b"a\nb".to_vec()));

@@ -8,6 +8,7 @@ use csv_core::{ReadRecordResult, ReaderBuilder};
 use memchr::memchr_iter;
 
 use super::Extent;
+use crate::source::byte_order;
 
 /// A row of more bytes is no job.
 pub(super) const ROW_BYTES_MAX: usize = 1 << 20;
@@ -15,8 +16,6 @@ pub(super) const ROW_BYTES_MAX: usize = 1 << 20;
 pub(super) const ROW_FIELDS_MAX: usize = 16_384;
 /// So many short rows are as many jobs, which are held until there is room for them.
 const READ_BYTES_MAX: usize = 64 << 10;
-
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads rows.
 #[derive(Debug)]
@@ -141,8 +140,13 @@ impl<R: Read> Rows<R> {
         self.filled += read;
         if self.is_beginning {
             let begin = &self.buffer[..self.filled];
-            if begin.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(begin) {
+            if byte_order::may_go_on(begin) {
                 return Ok(true);
+            }
+            if let Err(error) = byte_order::check(begin) {
+                // None of it is a row.
+                self.start = self.filled;
+                return Err(error);
             }
             self.skip_byte_order_mark();
         }
@@ -184,9 +188,9 @@ impl<R: Read> Rows<R> {
 
     fn skip_byte_order_mark(&mut self) {
         if std::mem::take(&mut self.is_beginning)
-            && self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK)
+            && self.buffer[..self.filled].starts_with(byte_order::UTF8)
         {
-            self.start = BYTE_ORDER_MARK.len();
+            self.start = byte_order::UTF8.len();
         }
     }
 

@@ -7,6 +7,8 @@ use flate2::bufread::GzDecoder;
 /// Reads what is in the members of `input`, to its end.
 pub(super) struct Members<R> {
     state: State<R>,
+    /// A member has ended.
+    has_whole: bool,
 }
 
 enum State<R> {
@@ -18,7 +20,7 @@ enum State<R> {
 impl<R: BufRead> Members<R> {
     /// The input begins with a member.
     pub(super) fn new(input: R) -> Self {
-        Self { state: State::Within(Box::new(GzDecoder::new(input))) }
+        Self { state: State::Within(Box::new(GzDecoder::new(input))), has_whole: false }
     }
 
     /// Begins the next member, if there is one.
@@ -50,12 +52,16 @@ impl<R: BufRead> Read for Members<R> {
         loop {
             match &mut self.state {
                 State::Within(member) => {
-                    let read = member.read(into)?;
+                    let has_head = member.header().is_some();
+                    let read = member.read(into);
+                    let is_behind = self.has_whole && !has_head && member.header().is_none();
+                    let read = read.map_err(|error| damaged(error, is_behind))?;
                     if read > 0 || into.is_empty() {
                         return Ok(read);
                     }
                     if let State::Within(member) = std::mem::replace(&mut self.state, State::End) {
                         self.state = State::Between(member.into_inner());
+                        self.has_whole = true;
                     }
                 }
                 State::Between(_) => self.begin_next()?,
@@ -63,4 +69,24 @@ impl<R: BufRead> Read for Members<R> {
             }
         }
     }
+}
+
+/// An error of the decoder as what it is: to it, a head that is none is a fault of its caller. `is_behind` says that it is
+/// about the head of a member that follows others.
+fn damaged(error: io::Error, is_behind: bool) -> io::Error {
+    let text = match error.kind() {
+        _ if error.raw_os_error().is_some() => return error,
+        ErrorKind::InvalidInput | ErrorKind::UnexpectedEof if is_behind => {
+            "bytes follow the end of what gzip compressed, and are neither gzip nor zeros; all before them was read"
+                .to_owned()
+        }
+        ErrorKind::InvalidInput | ErrorKind::InvalidData => format!("it is damaged gzip: {error}"),
+        ErrorKind::UnexpectedEof => format!("it breaks off within what gzip compressed: {error}"),
+        _ => return error,
+    };
+    let kind = match error.kind() {
+        ErrorKind::UnexpectedEof if !is_behind => ErrorKind::UnexpectedEof,
+        _ => ErrorKind::InvalidData,
+    };
+    io::Error::new(kind, text)
 }

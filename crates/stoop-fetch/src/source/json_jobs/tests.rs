@@ -147,6 +147,12 @@ fn what_is_no_job_says_where_and_why_and_tells_no_secret() {
             Some("3"),
             "job 2 of the input: `method` is none of HTTP",
         ),
+        (
+            r#"{"url":"u","method":"CONNECT","id":4}"#,
+            "u",
+            Some("4"),
+            "job 2 of the input: `method` CONNECT asks a proxy for a tunnel, and no server for a URL",
+        ),
     ] {
         let jobs = read(format!("{{\"url\":\"v\"}}\n{line}\n").as_bytes(), Extent::Whole);
         assert_eq!(jobs.len(), 2, "{line}");

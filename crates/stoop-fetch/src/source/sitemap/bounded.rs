@@ -4,6 +4,8 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use memchr::memchr;
 
+use crate::source::byte_order;
+
 /// So much is read at once.
 const READ_BYTES_MAX: usize = 64 << 10;
 
@@ -16,12 +18,14 @@ pub(super) struct Bounded<R> {
     /// What was taken so far, and may be taken of the whole input.
     taken: u64,
     taken_max: u64,
+    /// The first byte, once it was taken.
+    first: u8,
 }
 
 impl<R: Read> Bounded<R> {
     pub(super) fn new(input: R, taken_max: u64) -> Self {
         let input = BufReader::with_capacity(READ_BYTES_MAX, input);
-        Self { input, left: 0, taken: 0, taken_max }
+        Self { input, left: 0, taken: 0, taken_max, first: 0 }
     }
 
     /// Lets so many bytes be taken from now on.
@@ -56,6 +60,12 @@ impl<R: Read> BufRead for Bounded<R> {
             return too_long("it has more bytes than sitemaps may have (50 MiB)");
         }
         let bytes = self.input.fill_buf()?;
+        match (self.taken, bytes.first()) {
+            (0, _) => byte_order::check(bytes)?,
+            // The first came alone.
+            (1, Some(second)) => byte_order::check(&[self.first, *second])?,
+            _ => {}
+        }
         if left == 0 && !bytes.is_empty() {
             return too_long("a tag, text or comment of more than 4 MiB");
         }
@@ -63,6 +73,9 @@ impl<R: Read> BufRead for Bounded<R> {
     }
 
     fn consume(&mut self, bytes: usize) {
+        if let (0, Some(first)) = (self.taken, self.input.buffer().first()) {
+            self.first = *first;
+        }
         self.left = self.left.saturating_sub(bytes);
         self.taken += bytes as u64;
         self.input.consume(bytes);

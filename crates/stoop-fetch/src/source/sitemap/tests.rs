@@ -185,7 +185,10 @@ fn what_is_no_sitemap_is_an_error_with_its_place() {
             "byte 8: syntax error: tag not closed: `>` not found before end of input",
         ),
         (b"<urlset><url><loc>\xff</loc>", "byte 18: it is not UTF-8"),
-        (b"\xff\xfe<\0u\0", "byte 0: it is not UTF-8"),
+        (
+            b"\xff\xfe<\0u\0",
+            "byte 0: it begins with FF FE, as UTF-16 does, and has to be UTF-8: 'iconv -f utf-16 -t utf-8' converts it",
+        ),
         (
             b"<urlset>a</urlset></urlset>",
             "byte 18: ill-formed document: close tag `</urlset>` does not match any open tag",

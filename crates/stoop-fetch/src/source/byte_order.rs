@@ -1,0 +1,122 @@
+//! The byte order marks with which an input may begin, by which its encoding is known.
+
+use std::io;
+
+/// That of UTF-8, which is no part of the text.
+pub(super) const UTF8: &[u8] = b"\xef\xbb\xbf";
+
+const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+
+/// Whether these first bytes of an input may be those of a mark, of which more has to come.
+pub(super) fn may_go_on(begin: &[u8]) -> bool {
+    let is_part = |mark: &[u8]| begin.len() < mark.len() && mark.starts_with(begin);
+    is_part(UTF8) || UTF16.into_iter().any(is_part)
+}
+
+/// Checks the first bytes of an input.
+///
+/// # Errors
+/// It is UTF-16, as PowerShell writes files: each of its lines would be one that is no job.
+pub(super) fn check(begin: &[u8]) -> io::Result<()> {
+    match UTF16.into_iter().find(|mark| begin.starts_with(mark)) {
+        None => Ok(()),
+        Some(mark) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "it begins with {:02X} {:02X}, as UTF-16 does, and has to be UTF-8: 'iconv -f utf-16 -t utf-8' converts \
+                 it",
+                mark[0], mark[1]
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::ops::ControlFlow;
+
+    use super::super::{CsvJobs, Extent, Job, JobSource, JsonJobs, Lines, Sitemap};
+    use super::*;
+
+    /// Gives at most `step` bytes a read.
+    struct SmallReads {
+        rest: Vec<u8>,
+        step: usize,
+    }
+
+    impl Read for SmallReads {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let n = self.step.min(self.rest.len()).min(into.len());
+            into[..n].copy_from_slice(&self.rest[..n]);
+            self.rest.drain(..n);
+            Ok(n)
+        }
+    }
+
+    /// A source of each kind of text, with its input.
+    fn sources(step: usize, encode: &dyn Fn(&str) -> Vec<u8>) -> [Box<dyn JobSource>; 4] {
+        let input = |text: &str| SmallReads { rest: encode(text), step };
+        let json = "{\"url\":\"http://a/\"}\n{\"url\":\"http://b/\"}\n";
+        let sitemap =
+            "<urlset><url><loc>http://a/</loc></url><url><loc>http://b/</loc></url></urlset>";
+        [
+            Box::new(Lines::new(input("http://a/\nhttp://b/\n"))),
+            Box::new(JsonJobs::new(input(json))),
+            Box::new(CsvJobs::new(input("url,n\nhttp://a/,1\nhttp://b/,2\n"))),
+            Box::new(Sitemap::new(input(sitemap))),
+        ]
+    }
+
+    /// The URLs of a source, and the error with which it ended.
+    fn read(mut source: Box<dyn JobSource>) -> (Vec<String>, Option<io::Error>) {
+        let mut urls = Vec::new();
+        let mut take = |job: Job<'_>| {
+            urls.push(String::from_utf8_lossy(job.url).into_owned());
+            ControlFlow::Continue(())
+        };
+        let error = loop {
+            match source.read(&mut take) {
+                Ok(true) => {}
+                Ok(false) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        let extent = if error.is_some() { Extent::InputFailed } else { Extent::Whole };
+        source.finish(extent, &mut take);
+        (urls, error)
+    }
+
+    #[test]
+    fn a_list_in_utf_16_was_a_record_for_each_of_its_lines() {
+        let encodings: [(&str, fn(u16) -> [u8; 2]); 2] =
+            [("FF FE", u16::to_le_bytes), ("FE FF", u16::to_be_bytes)];
+        for (mark, bytes) in encodings {
+            let encode = |text: &str| -> Vec<u8> {
+                let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+                units.flat_map(bytes).collect()
+            };
+            for step in [1, 2, 3, usize::MAX] {
+                for source in sources(step, &encode) {
+                    let (urls, error) = read(source);
+                    let error = error.expect("an error");
+                    assert_eq!((urls.len(), error.kind()), (0, io::ErrorKind::InvalidData));
+                    let text = error.to_string();
+                    assert!(text.contains(mark) && text.contains("iconv -f utf-16"), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_mark_of_utf_8_is_no_part_of_a_list() {
+        let marked = |text: &str| format!("\u{feff}{text}").into_bytes();
+        for step in [1, 2, 3, usize::MAX] {
+            for source in sources(step, &marked) {
+                let (urls, error) = read(source);
+                assert!(error.is_none(), "{error:?}");
+                assert_eq!(urls, ["http://a/", "http://b/"]);
+            }
+        }
+    }
+}
