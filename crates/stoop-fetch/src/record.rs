@@ -262,6 +262,7 @@ impl Outcome {
     }
 
     /// The exchanges of the job, as far as they are kept.
+    #[cfg(feature = "warc")]
     pub(crate) fn known_exchanges(&self) -> &[Exchange] {
         match &self.capture {
             Some(capture) => &capture.exchanges,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::cannot_read;
+use super::names::cannot_read;
 use crate::failure::CommandFailure;
 use crate::stderr;
 

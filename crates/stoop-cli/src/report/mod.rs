@@ -4,6 +4,7 @@
 
 mod folder;
 mod line;
+mod names;
 
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use self::names::{cannot_read, name_of};
 use crate::failure::CommandFailure;
 use crate::table::{self, Label};
 use crate::terminal::TextLayout;
@@ -171,17 +173,6 @@ fn read(path: &Path) -> Result<(Summary, u64), CommandFailure> {
         malformed += here.map_err(|error| cannot_read(path, &error))?;
     }
     Ok((summary, malformed))
-}
-
-fn cannot_read(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::Io(format!("cannot read {}: {error}", name_of(path)))
-}
-
-fn name_of(path: &Path) -> String {
-    match path.as_os_str() == "-" {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
-    }
 }
 
 fn summarise(source: impl BufRead, name: &str) -> io::Result<(Summary, u64)> {

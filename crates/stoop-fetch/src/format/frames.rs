@@ -98,6 +98,7 @@ impl OpenFrame {
     }
 
     /// Whether it is the frame of the end.
+    #[cfg(feature = "warc")]
     pub(super) fn is_end(&self) -> bool {
         self.result == END
     }

@@ -1,5 +1,7 @@
 //! Formats of records. All but JSON lines are features: `csv`, `tar` and `warc`, which are on by default, and `parquet`.
 
+#[cfg(feature = "warc")]
+mod blocks;
 #[cfg(feature = "csv")]
 mod csv;
 mod frames;

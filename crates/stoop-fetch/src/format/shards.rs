@@ -15,7 +15,6 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use self::parts::with_path;
 pub use self::records::ShardRecords;
 pub use self::shard_format::ShardFormat;
 pub use self::writer::ShardWriter;
@@ -89,26 +88,8 @@ impl Shards {
         Self { is_exclusive, ..self }
     }
 
-    /// The format and the writer of a run whose records are written so. They belong together.
-    ///
-    /// # Errors
-    /// The folder cannot be made or read.
-    pub fn open<F: ShardFormat>(
-        mut self,
-        format: F,
-    ) -> io::Result<(ShardRecords<F>, ShardWriter<F>)> {
-        if let Some(shard) = self.shard.take() {
-            self.prefix = format!("{}-{}", self.prefix, shard.label());
-        }
-        let of = |error: io::Error| with_path(&error, &self.folder);
-        fs::create_dir_all(&self.folder).map_err(of)?;
-        let next = self.next_number().map_err(of)?;
-        let records = ShardRecords::new(format.clone());
-        Ok((records, ShardWriter::new(self, format, next)))
-    }
-
     /// The first number that no file has.
-    fn next_number(&self) -> io::Result<u64> {
+    pub(super) fn next_number(&self) -> io::Result<u64> {
         let mut next = 0;
         for entry in fs::read_dir(&self.folder)? {
             let number = entry?.file_name().to_str().and_then(|name| self.number(name));
@@ -118,7 +99,7 @@ impl Shards {
     }
 
     /// The number that a name has.
-    fn number(&self, name: &str) -> Option<u64> {
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
         let rest = name.strip_prefix(&self.prefix)?.strip_prefix('-')?;
         rest.split('.').next()?.parse().ok()
     }

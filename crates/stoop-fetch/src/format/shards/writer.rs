@@ -6,9 +6,29 @@ use std::path::PathBuf;
 
 use super::parts::{Counts, ManifestLine, Resumable, Shard, buffered, with_path};
 use super::spool::Spool;
-use super::{ShardFormat, Shards};
+use super::{ShardFormat, ShardRecords, Shards};
 use crate::format::frames::{Frame, OpenFrame, not_whole};
 use crate::format::pieces;
+
+impl Shards {
+    /// The format and the writer of a run whose records are written so. They belong together.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read.
+    pub fn open<F: ShardFormat>(
+        mut self,
+        format: F,
+    ) -> io::Result<(ShardRecords<F>, ShardWriter<F>)> {
+        if let Some(shard) = self.shard.take() {
+            self.prefix = format!("{}-{}", self.prefix, shard.label());
+        }
+        let of = |error: io::Error| with_path(&error, &self.folder);
+        fs::create_dir_all(&self.folder).map_err(of)?;
+        let next = self.next_number().map_err(of)?;
+        let records = ShardRecords::new(format.clone());
+        Ok((records, ShardWriter::new(self, format, next)))
+    }
+}
 
 /// The index of a file is sorted in memory. Before it takes more than this, the next file begins.
 const INDEX_BYTES_MAX: usize = 16 << 20;

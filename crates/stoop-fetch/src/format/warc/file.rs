@@ -1,17 +1,15 @@
 //! An archive in one file, with its index beside it.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::Warc;
 use super::index_file::IndexFile;
+use crate::format::blocks::BlockFile;
 use crate::format::frames::{OpenFrame, not_whole};
 use crate::format::{ShardFormat, ShardRecords, pieces};
 use crate::journal::{Checkpoint, ResumableWriter, cut, no_state};
-
-/// Records are gathered to writes of this many bytes: those that are written at once are flushed then.
-const BUFFER_BYTES: usize = 256 << 10;
 
 /// Writes the records of a run to one archive, and its index in CDXJ beside it: `crawl.cdxj` beside `crawl.warc.gz`. It
 /// takes what a run writes in the format that it was made with ([`Warc::open`]), and nothing else.
@@ -24,7 +22,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub struct WarcFile {
     format: Warc,
     name: String,
-    file: BufWriter<File>,
+    file: BlockFile,
     bytes: u64,
     index: IndexFile,
     /// The record of which a part is in the file, with where it begins.
@@ -34,12 +32,36 @@ pub struct WarcFile {
     has_ended: bool,
 }
 
+impl Warc {
+    /// The format and the writer of a run whose records are one file at `path`, with its index beside it: `crawl.cdxj` beside
+    /// `crawl.warc` or `crawl.warc.gz`. They belong together. What is there is made anew, unless a run with a
+    /// [`RunFolder`](crate::RunFolder) goes on.
+    ///
+    /// ```
+    /// use stoop_fetch::{Fetch, format::Warc, source::Lines};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("stoop-fetch-warc-example-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// let (format, writer) = Warc::new().open(folder.join("crawl.warc.gz"))?;
+    /// Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
+    /// assert!(folder.join("crawl.cdxj").exists());
+    /// # std::fs::remove_dir_all(&folder).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// It cannot be opened, or is no file.
+    pub fn open(self, path: impl AsRef<Path>) -> io::Result<(ShardRecords<Self>, WarcFile)> {
+        WarcFile::open(self, path.as_ref())
+    }
+}
+
 impl WarcFile {
     /// The archive at a path.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn open(format: Warc, path: &Path) -> io::Result<(ShardRecords<Warc>, Self)> {
+    fn open(format: Warc, path: &Path) -> io::Result<(ShardRecords<Warc>, Self)> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is no file, and has no place for an index beside it"));
@@ -49,7 +71,7 @@ impl WarcFile {
         let writer = Self {
             format,
             name,
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
+            file: BlockFile::new(file),
             bytes: 0,
             index: IndexFile::new(index_path(path)),
             open: None,
@@ -65,7 +87,7 @@ impl WarcFile {
         if std::mem::replace(&mut self.has_begun, true) {
             return Ok(());
         }
-        cut(self.file.get_mut(), 0)?;
+        self.file.go_to(0, cut)?;
         self.index.begin()?;
         let mut info = Vec::new();
         self.format.begin_shard(&self.name, &mut info);
@@ -126,7 +148,7 @@ impl ResumableWriter for WarcFile {
         let remembers = self.format.begin_resumable();
         let Some(state) = state else { return self.begin() };
         let (bytes, index_bytes) = places(state).ok_or_else(no_state)?;
-        cut(self.file.get_mut(), bytes)?;
+        self.file.go_to(bytes, cut)?;
         let format = &mut self.format;
         self.index.reopen(index_bytes, |line| {
             if remembers {
@@ -159,7 +181,7 @@ impl ResumableWriter for WarcFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.flush()?;
-        self.file.get_ref().sync_data()?;
+        self.file.file().sync_data()?;
         self.index.sync()
     }
 }

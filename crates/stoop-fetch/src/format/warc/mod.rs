@@ -1,6 +1,7 @@
 //! Records as WARC (ISO 28500), the format of web archives.
 
 mod cdxj;
+mod content;
 mod exchange;
 mod file;
 mod index_file;
@@ -10,11 +11,10 @@ mod names;
 mod revisits;
 mod write;
 
-use std::path::Path;
-use std::{io, mem};
+use std::mem;
 
 use self::cdxj::{IndexEntry, IndexedOriginal, OriginalLine};
-use self::exchange::Content;
+use self::content::Content;
 pub use self::file::WarcFile;
 use self::member::{DEFAULT_LEVEL, Members};
 use self::memory::Memory;
@@ -22,7 +22,7 @@ use self::names::target_uri;
 use self::revisits::{Original, Revisits};
 use self::write::{Head, RECORD_END, record_id};
 use super::timestamp::TimestampFormatter;
-use super::{JsonLines, RecordFormat, ShardFormat, ShardRecords};
+use super::{JsonLines, RecordFormat, ShardFormat};
 use crate::record::Record;
 
 /// A WARC 1.1 archive: for each job a record of type `request` and one of type `response` for each exchange, redirects
@@ -124,28 +124,6 @@ impl Warc {
     #[must_use]
     pub fn software(self, software: impl Into<Box<str>>) -> Self {
         Self { software: software.into(), ..self }
-    }
-
-    /// The format and the writer of a run whose records are one file at `path`, with its index beside it: `crawl.cdxj` beside
-    /// `crawl.warc` or `crawl.warc.gz`. They belong together. What is there is made anew, unless a run with a
-    /// [`RunFolder`](crate::RunFolder) goes on.
-    ///
-    /// ```
-    /// use stoop_fetch::{Fetch, format::Warc, source::Lines};
-    ///
-    /// # let folder = std::env::temp_dir().join(format!("stoop-fetch-warc-example-{}", std::process::id()));
-    /// # std::fs::create_dir_all(&folder)?;
-    /// let (format, writer) = Warc::new().open(folder.join("crawl.warc.gz"))?;
-    /// Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
-    /// assert!(folder.join("crawl.cdxj").exists());
-    /// # std::fs::remove_dir_all(&folder).ok();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// It cannot be opened, or is no file.
-    pub fn open(self, path: impl AsRef<Path>) -> io::Result<(ShardRecords<Self>, WarcFile)> {
-        WarcFile::open(self, path.as_ref())
     }
 
     /// The time as WARC has it.
