@@ -28,7 +28,7 @@ use crate::{tuning, worker};
 /// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing, and leaves untold what came of it.
 #[must_use = "`wait` waits for its end, and tells whether all records were written"]
 pub struct Run {
-    state: Arc<RunState>,
+    pub(crate) state: Arc<RunState>,
     workers: Vec<JoinHandle<Summary>>,
     writer: JoinHandle<io::Result<()>>,
     resumed: Resumed,
@@ -191,10 +191,6 @@ impl Run {
     /// Whether the run was told to end early.
     pub fn is_stopping(&self) -> bool {
         self.state.is_stopping()
-    }
-
-    pub(crate) fn state(&self) -> Arc<RunState> {
-        Arc::clone(&self.state)
     }
 
     /// Waits until the last record is written. It may be called again, and by several tasks at once.

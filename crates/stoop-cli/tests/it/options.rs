@@ -212,8 +212,11 @@ fn a_url_without_a_scheme_is_fetched_over_http_where_https_is_not_spoken_if_that
     assert_eq!(record["final_url"], plain);
 }
 
+/// Ends a connection on which the first byte of TLS came.
+type Refuse = fn(TcpStream);
+
 /// A server of HTTP on a port where TLS ends as `refuse` ends it.
-fn bare_host(refuse: fn(TcpStream)) -> String {
+fn bare_host(refuse: Refuse) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let bare = listener.local_addr().expect("its address").to_string();
     thread::spawn(move || {
@@ -239,7 +242,7 @@ fn http_is_tried_however_the_handshake_of_tls_fails() {
     fn read_hello(stream: &mut TcpStream) {
         let _ = stream.read(&mut [0; 16 << 10]);
     }
-    let refusals: [(&str, fn(TcpStream)); 4] = [
+    let refusals: [(&str, Refuse); 4] = [
         ("closed_early", |mut stream| read_hello(&mut stream)),
         ("reset", |stream| drop(stream)),
         ("tls_handshake", |mut stream| {
@@ -271,7 +274,7 @@ fn a_redirect_that_fails_is_not_fetched_over_http() {
 fn http_has_its_time_where_https_is_not_answered() {
     let bare = bare_host(|stream| {
         // Until the client gives up.
-        thread::spawn(|| stream.bytes().for_each(drop));
+        thread::spawn(move || std::io::copy(&mut &stream, &mut std::io::sink()));
     });
     let ran = run(stoop("fetch -f csv --http-fallback -t 30 --connect-timeout 1"), &*bare);
     assert_eq!(ran.lines()[0].code, "204", "{}", ran.stderr);

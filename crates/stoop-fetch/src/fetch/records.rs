@@ -1,6 +1,7 @@
 //! The ways to begin a run whose records the caller takes as values.
 
 use std::io;
+use std::sync::Arc;
 
 use super::Fetch;
 use crate::error::FetchError;
@@ -77,7 +78,7 @@ impl Fetch {
     ) -> Result<(Run, Records), FetchError> {
         let (format, sink, taking) = hand_over();
         let run = self.begin(Box::new(source), format, |_| Ok((sink, Resumed::default())))?;
-        let records = taking.of(run.state());
+        let records = taking.of(Arc::clone(&run.state));
         Ok((run, records))
     }
 }
