@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use stoop::RedirectAction;
-use tokio::sync::Semaphore;
 
-use self::origins::Origins;
+use self::origins::{AskedOrigin, Origins};
 use crate::robots::Access;
 
 pub(crate) use self::answer::RobotsAnswer;
@@ -29,10 +28,6 @@ pub(crate) enum Lookup<'a> {
     /// The caller asks it: no other does until that ends.
     Unknown(Asking<'a>),
 }
-
-/// The end of asking an origin, which any thread can wait for.
-#[derive(Clone)]
-pub(crate) struct AskedOrigin(Arc<Semaphore>);
 
 /// The right to ask an origin. Those who wait for it go on however it ends; if it was given up, one of them asks.
 pub(crate) struct Asking<'a> {
@@ -107,18 +102,6 @@ impl KnownRobots {
     }
 }
 
-impl AskedOrigin {
-    fn new() -> Self {
-        Self(Arc::new(Semaphore::new(0)))
-    }
-
-    /// Waits until the origin was asked, or that was given up.
-    pub(crate) async fn over(&self) {
-        // It has no permits, and fails once it is closed, which may be before.
-        let _ = self.0.acquire().await;
-    }
-}
-
 impl Asking<'_> {
     /// What the origin came to. If it is unreachable now, what it said before goes on to count (RFC 9309 §2.4).
     pub(crate) fn end(self, answer: RobotsAnswer) -> Arc<RobotsAnswer> {
@@ -132,7 +115,7 @@ impl Asking<'_> {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         self.known.lock().end(self.origin);
-        self.end.0.close();
+        self.end.tell();
     }
 }
 

@@ -4,11 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{AskedOrigin, RobotsAnswer};
+use tokio::sync::Semaphore;
+
+use super::answer::RobotsAnswer;
 
 /// How many origins a run knows, and how many bytes of their files. Beyond, those that it asked first are forgotten.
 const ORIGINS_MAX: usize = 50_000;
 const BYTES_MAX: usize = 32 << 20;
+
+/// The end of asking an origin, which any thread can wait for.
+#[derive(Clone)]
+pub(crate) struct AskedOrigin(Arc<Semaphore>);
 
 /// What is known of origins. Each operation takes a time that grows with the logarithm of their number at most: it is done
 /// under a lock of the whole run.
@@ -96,6 +102,24 @@ impl Origins {
         if origin.is_some_and(|origin| origin.known.is_none() && origin.asked.is_none()) {
             self.by_name.remove(name);
         }
+    }
+}
+
+impl AskedOrigin {
+    /// It is asked from now on.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Semaphore::new(0)))
+    }
+
+    /// Waits until the origin was asked, or that was given up.
+    pub(crate) async fn over(&self) {
+        // It has no permits, and fails once it is closed, which may be before.
+        let _ = self.0.acquire().await;
+    }
+
+    /// All who wait for it go on.
+    pub(super) fn tell(&self) {
+        self.0.close();
     }
 }
 
