@@ -87,10 +87,12 @@ mod tests {
         (urls, error)
     }
 
+    /// The bytes of a unit of UTF-16.
+    type Bytes = fn(u16) -> [u8; 2];
+
     #[test]
     fn a_list_in_utf_16_was_a_record_for_each_of_its_lines() {
-        let encodings: [(&str, fn(u16) -> [u8; 2]); 2] =
-            [("FF FE", u16::to_le_bytes), ("FE FF", u16::to_be_bytes)];
+        let encodings = [("FF FE", u16::to_le_bytes as Bytes), ("FE FF", u16::to_be_bytes)];
         for (mark, bytes) in encodings {
             let encode = |text: &str| -> Vec<u8> {
                 let units = std::iter::once(0xfeff).chain(text.encode_utf16());
