@@ -15,6 +15,7 @@ mod environment;
 mod extract_args;
 mod filter_args;
 mod full_summary;
+mod help;
 mod input_args;
 mod jobs;
 mod jobs_plan;
