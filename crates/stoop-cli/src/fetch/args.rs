@@ -23,6 +23,18 @@ use crate::data::DataArgs;
 use crate::request_options::ResolveRule;
 use crate::units;
 
+/// The options whose values may begin with a hyphen: `-r -500`, `--match-length -5000`, `-d -1`.
+pub(crate) const HYPHEN_VALUES: &[&str] = &[
+    "range",
+    "match_length",
+    "match_text",
+    "data",
+    "data-binary",
+    "data-raw",
+    "data-urlencode",
+    "json",
+];
+
 /// Fetch a list of URLs concurrently: one line of output for each, always, within its deadline
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = AFTER_OPTIONS, args_override_self = true)]

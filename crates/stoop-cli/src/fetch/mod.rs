@@ -45,7 +45,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use stoop_fetch::summary::Summary;
 
-pub(crate) use self::args::FetchArgs;
+pub(crate) use self::args::{FetchArgs, HYPHEN_VALUES};
 pub(crate) use self::environment::Environment;
 pub(crate) use self::output::RecordOutput;
 use self::output::is_same_file;
