@@ -71,7 +71,7 @@ pub(crate) fn run() -> Result<(), CommandFailure> {
 
 /// What clap is told. Options of `get` take whatever follows as their value, as curl's do: `-r -500`, `-d -1`. Those of
 /// `fetch` do where a value may begin with a hyphen.
-fn command() -> Command {
+pub(crate) fn command() -> Command {
     let takes_any = |arg: Arg| match arg.is_positional() || !arg.get_action().takes_values() {
         true => arg,
         false => arg.allow_hyphen_values(true),

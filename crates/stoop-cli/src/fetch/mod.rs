@@ -10,6 +10,8 @@ mod concurrency;
 mod content_args;
 mod cookie_file;
 mod describe;
+#[cfg(test)]
+mod documented;
 mod earlier_args;
 mod environment;
 mod extract_args;
