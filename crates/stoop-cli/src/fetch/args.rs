@@ -43,8 +43,9 @@ pub(crate) struct FetchArgs {
     #[arg(value_name = "URL", conflicts_with = "input")]
     pub(super) urls: Vec<String>,
 
-    /// URLs in flight at once; 'auto' finds out how many are best, beginning with 100, within what
-    /// 'ulimit -n' and the memory allow [default: auto]
+    /// URLs in flight at once; 'auto' finds out how many are best [default: auto]
+    ///
+    /// 'auto' begins with 100, and stays within what 'ulimit -n' and the memory allow
     #[arg(short, long, value_name = "N|auto", value_parser = concurrency)]
     pub(super) concurrency: Option<Concurrency>,
 
@@ -52,8 +53,9 @@ pub(crate) struct FetchArgs {
     #[arg(short, long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) timeout: Option<Duration>,
 
-    /// Longest that name lookup, connecting and TLS may take together, for each new connection
-    /// [default: the deadline, or two fifths of it with --http-fallback]
+    /// Longest that name lookup, connecting and TLS may take together [default: the deadline]
+    ///
+    /// It holds for each new connection. With --http-fallback the default is two fifths of the deadline
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     pub(super) connect_timeout: Option<Duration>,
 
@@ -72,8 +74,9 @@ pub(crate) struct FetchArgs {
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub(super) request: Option<String>,
 
-    /// Fetch a URL without a scheme over http where https is not spoken: connecting fails, or TLS does, or neither is
-    /// done within --connect-timeout
+    /// Fetch a URL without a scheme over http where https is not spoken
+    ///
+    /// That is where connecting fails, or TLS does, or neither is done within --connect-timeout
     #[arg(long, conflicts_with = "robots")]
     pub(super) http_fallback: bool,
 
@@ -128,8 +131,10 @@ pub(crate) struct FetchArgs {
     #[arg(long, value_name = "N", value_parser = redirects)]
     pub(super) max_redirects: Option<u32>,
 
-    /// Longest body to read, as 8MiB, or 'none'. Beyond 16 MiB a body may not be more than 1,000 times as large as
-    /// it came, decoded, but with 'none' or --truncate [default: 64MiB]
+    /// Longest body to read, as 8MiB, or 'none' [default: 64MiB]
+    ///
+    /// Beyond 16 MiB a decoded body may not be more than 1,000 times as large as it came, either, except with 'none' or
+    /// --truncate
     #[arg(long, value_name = "SIZE", value_parser = body)]
     pub(super) max_body: Option<Size>,
 

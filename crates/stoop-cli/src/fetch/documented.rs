@@ -155,3 +155,23 @@ fn a_command_ends_where_the_shell_says() {
     assert_eq!(of("stoop fetch -n 2 | sort # more"), "stoop|fetch|-n|2");
     assert_eq!(of("stoop fetch a#b ''  # more"), "stoop|fetch|a#b|");
 }
+
+/// `-h` is read at a glance; `--help` explains.
+#[test]
+fn the_short_help_has_two_lines_at_most_for_each_option() {
+    let mut command = cli::command();
+    command.build();
+    let fetch = command.find_subcommand("fetch").expect("it is one").clone();
+    let help = fetch.term_width(100).render_help().to_string();
+    let (mut option, mut lines, mut options) = ("", 0, 0);
+    for line in help.lines() {
+        let text = line.trim_start();
+        match line.len() - text.len() {
+            2 | 6 if text.starts_with('-') => (option, lines, options) = (text, 1, options + 1),
+            20.. => lines += 1,
+            _ => {}
+        }
+        assert!(lines <= 2, "{option}");
+    }
+    assert!(options > 80, "{options}");
+}

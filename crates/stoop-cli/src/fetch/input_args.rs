@@ -17,8 +17,10 @@ pub(crate) struct InputArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
 
-    /// What the input is [default: by the name of FILE, .csv, .tsv, .jsonl, .ndjson or .xml, also with
-    /// .gz or .zst behind it, or .parquet; else lines]
+    /// What the input is [default: by the name of FILE, else lines]
+    ///
+    /// The names are those that end with .csv, .tsv, .jsonl, .ndjson or .xml, also with .gz or .zst behind it, or with
+    /// .parquet
     #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
     input_format: Option<InputFormat>,
 
@@ -44,8 +46,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<Delimiter>,
 
-    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and no two of them share a host,
-    /// or with --by-domain a domain; hosts at one address may be in several. What is no URL is in part 1
+    /// Fetch part I of N only, by hosts: runs with 1/4 to 4/4 fetch each URL once
+    ///
+    /// No two of them share a host, or with --by-domain a domain; hosts at one address may be in several. What is no URL is
+    /// in part 1
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
