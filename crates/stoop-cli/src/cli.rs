@@ -69,13 +69,20 @@ pub(crate) fn run() -> Result<(), CommandFailure> {
     }
 }
 
-/// What clap is told. Options of `get` take whatever follows as their value, as curl's do: `-r -500`, `-d -1`.
-fn command() -> Command {
+/// What clap is told. Options of `get` take whatever follows as their value, as curl's do: `-r -500`, `-d -1`. Those of
+/// `fetch` do where a value may begin with a hyphen.
+pub(crate) fn command() -> Command {
     let takes_any = |arg: Arg| match arg.is_positional() || !arg.get_action().takes_values() {
         true => arg,
         false => arg.allow_hyphen_values(true),
     };
-    Cli::command().mut_subcommand("get", |get| get.mut_args(takes_any))
+    let takes_hyphens = |arg: Arg| match fetch::HYPHEN_VALUES.contains(&arg.get_id().as_str()) {
+        true => arg.allow_hyphen_values(true),
+        false => arg,
+    };
+    Cli::command()
+        .mut_subcommand("get", |get| get.mut_args(takes_any))
+        .mut_subcommand("fetch", |fetch| fetch.mut_args(takes_hyphens))
 }
 
 /// Prints the help or the mistake that clap reports, and ends the process as clap does. The message of a

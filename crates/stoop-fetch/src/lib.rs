@@ -12,7 +12,7 @@
 //! does), starts each when its host bears it ([`Politeness`]), and fetches it within its deadline; a
 //! [`RecordFormat`](format::RecordFormat) turns the [`Record`] of each into bytes, which a last thread writes to the
 //! caller's writer. Memory is bounded: nothing is read that cannot be started soon, and nothing is started while
-//! the writer is behind.
+//! the writer is behind. [`guide`] has pages for programs that fetch lists.
 //!
 //! ```
 //! use stoop_fetch::{Fetch, format::JsonLines, source::Lines};
@@ -101,6 +101,7 @@ mod until;
 mod worker;
 
 pub mod format;
+pub mod guide;
 pub mod mask;
 mod means;
 pub mod robots;
@@ -124,3 +125,8 @@ pub use self::records::{OwnedRecord, Records};
 pub use self::run::{Finished, Run};
 pub use self::save::{FileNames, SaveFolder};
 pub use self::stop::Stop;
+
+/// The README's example is compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -16,6 +16,7 @@
 //! | [`server_limits`] | bounds of a server, what is answered and counted beyond them, errors of handlers, memory |
 //! | [`testing`] | mocks, recordings, the paused clock, handlers in the process |
 //! | [`command`] | `stoop get` and `stoop fetch`, for those who use curl, and `stoop serve` |
+//! | [`fetching`] | `stoop fetch` for lists of ten thousand to a billion URLs: walk-throughs, and all its options |
 //! | [`blocking`] | programs without a runtime |
 //! | [`coming_from`] | what reqwest, hyper-util and curl call it, and what it is here |
 
@@ -63,6 +64,9 @@ pub mod testing {}
 
 #[doc = include_str!("../docs/command.md")]
 pub mod command {}
+
+#[doc = include_str!("../docs/fetching.md")]
+pub mod fetching {}
 
 #[doc = include_str!("../docs/blocking.md")]
 #[cfg(feature = "blocking")]

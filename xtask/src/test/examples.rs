@@ -67,6 +67,24 @@ const EXAMPLES: &[Example] = &[
         ]),
     },
     Example {
+        package: "stoop-fetch",
+        name: "archive",
+        args: &[],
+        expect: Expectation::Prints("40 pages are archived; the host had at most 2 requests"),
+    },
+    Example {
+        package: "stoop-fetch",
+        name: "resume",
+        args: &[],
+        expect: Expectation::Prints("300 records of 300 URLs"),
+    },
+    Example {
+        package: "stoop-fetch",
+        name: "titles",
+        args: &[],
+        expect: Expectation::Prints("cod.test: 3 titles, such as \"Page /"),
+    },
+    Example {
         package: "stoop-web",
         name: "files",
         args: &["127.0.0.1:0", "crates/stoop-web", "--workers", "1"],

@@ -15,11 +15,12 @@ use crate::units;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Content")]
 pub(crate) struct ContentArgs {
-    /// Save the content of each answer with a status of 2xx in DIR, one file for each, with the time that
-    /// Last-Modified says. None is ever there in part, and none is overwritten without --save-replace. The
-    /// field 'saved' of jsonl tells which it is; csv and pretty do not. Beyond 1 MiB content is written while
-    /// it arrives, so that files may be longer than memory is, unless -f warc, -f tar or --text-as-utf8 need
-    /// all of it: see --max-body and --timeout
+    /// Save the content of each answer with a status of 2xx in DIR, one file for each
+    ///
+    /// A file has the time that Last-Modified says. None is ever there in part, and none is overwritten without
+    /// --save-replace. The field 'saved' of jsonl tells which it is; csv and pretty do not. Beyond 1 MiB content is written
+    /// while it arrives, so that files may be longer than memory is, unless -f warc, -f tar or --text-as-utf8 need all of
+    /// it: see --max-body and --timeout
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
 
@@ -41,8 +42,9 @@ pub(crate) struct ContentArgs {
     #[arg(long)]
     truncate: bool,
 
-    /// Memory for content that is on its way, over all URLs, as 256MiB. No URL starts while more than half is
-    /// taken; one content may be longer than all of it [default: 32MiB]
+    /// Memory for content that is on its way, over all URLs, as 256MiB [default: 32MiB]
+    ///
+    /// No URL starts while more than half is taken; one content may be longer than all of it
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     content_memory: Option<usize>,
 

@@ -150,14 +150,14 @@ fn tls(plan: &FetchPlan) -> Result<stoop::tls::ClientTls, stoop::tls::TlsConfigE
 mod tests {
     use stoop::{ErrorKind, Phase};
 
-    use super::super::args::EXAMPLES;
+    use super::super::help::AFTER_OPTIONS;
     use crate::hints::hint;
 
     #[test]
     fn every_kind_of_error_has_a_hint_and_is_listed_in_the_help() {
         for kind in ErrorKind::ALL {
             let word = kind.as_str();
-            let is_listed = EXAMPLES.split_whitespace().any(|w| w == word);
+            let is_listed = AFTER_OPTIONS.split_whitespace().any(|w| w == word);
             // `fetch` sends what was checked before the first URL, does not set the limits of the others, and
             // does not save content; a status is no error.
             let is_produced = !matches!(
@@ -174,6 +174,6 @@ mod tests {
             assert_eq!(is_listed, is_produced, "{word}");
             assert!(hint(word).is_some() || !is_produced, "{word}");
         }
-        assert!(EXAMPLES.contains(Phase::Receive.as_str()));
+        assert!(AFTER_OPTIONS.contains(Phase::Receive.as_str()));
     }
 }

@@ -16,8 +16,10 @@ use crate::stderr;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Fetching again")]
 pub(crate) struct EarlierArgs {
-    /// Ask for content only if it has changed since an earlier run, by the ETag and Last-Modified that FILE has:
-    /// jsonl, parquet, an archive, or a folder of such files. May be repeated, the latest last
+    /// Ask for content only if it has changed since an earlier run, whose records FILE has
+    ///
+    /// The ETag and Last-Modified of these records are sent. FILE is jsonl, parquet, an archive, or a folder of such files.
+    /// May be repeated, the latest last
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     if_changed_since: Vec<PathBuf>,
 }

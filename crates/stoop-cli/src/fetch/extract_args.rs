@@ -10,8 +10,10 @@ use crate::failure::CommandFailure;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Content")]
 pub(crate) struct ExtractArgs {
-    /// Tell these of each answer in jsonl; may be several, separated by commas. No further request is
-    /// made for any of them: the hash of an icon is that of a URL such as https://HOST/favicon.ico
+    /// Tell these of each answer in jsonl
+    ///
+    /// May be several, separated by commas. No further request is made for any of them: the hash of an icon is that of a URL
+    /// such as https://HOST/favicon.ico
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extract: Vec<Fact>,
 

@@ -17,8 +17,9 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct FilterArgs {
-    /// Write and save only these: statuses, as 200, 2xx or 400-499, kinds of error, as dns_nxdomain, or 'error' for all
-    /// of those; may be several, separated by commas
+    /// Write and save only these statuses and kinds of error, as 200,3xx,400-499,dns_nxdomain
+    ///
+    /// 'error' stands for all kinds of error
     #[arg(long, value_name = "CODES", value_delimiter = ',', value_parser = CodePattern::read)]
     match_code: Vec<CodePattern>,
 
@@ -34,8 +35,9 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = media_type)]
     match_type: Vec<String>,
 
-    /// Only bodies in which this regular expression is found; '(?i)' before it ignores case. With --save,
-    /// it has to be found in the first 1 MiB of a body that is longer
+    /// Only bodies in which this regular expression is found; '(?i)' before it ignores case
+    ///
+    /// With --save, it has to be found in the first 1 MiB of a body that is longer
     #[arg(long, value_name = "REGEX", value_parser = pattern, conflicts_with_all = ["head", "no_content"])]
     match_text: Option<Regex>,
 }

@@ -17,8 +17,10 @@ pub(crate) struct InputArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(super) input: Option<PathBuf>,
 
-    /// What the input is [default: by the name of FILE, .csv, .tsv, .jsonl, .ndjson or .xml, also with
-    /// .gz or .zst behind it, or .parquet; else lines]
+    /// What the input is [default: by the name of FILE, else lines]
+    ///
+    /// The names are those that end with .csv, .tsv, .jsonl, .ndjson or .xml, also with .gz or .zst behind it, or with
+    /// .parquet
     #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
     input_format: Option<InputFormat>,
 
@@ -44,11 +46,12 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<Delimiter>,
 
-    /// Fetch part I of N only: runs with 1/4 to 4/4 fetch each URL once, and the URLs of a host, or with
-    /// --by-domain of a domain, are all in one of them; hosts at one address may be in several. Redirects
-    /// may lead runs to hosts of each other's parts. What is no URL is in part 1. Files in a folder of
-    /// --output have the part in their names, as part-1of4-00000.csv, so that those of all parts fit into
-    /// one folder; so have the keys of -f tar
+    /// Fetch part I of N only, by hosts: runs with 1/4 to 4/4 fetch each URL once
+    ///
+    /// The URLs of a host, or with --by-domain of a domain, are all in one of them; hosts at one address may be in several.
+    /// Redirects may lead runs to hosts of each other's parts. What is no URL is in part 1. Files in a folder of --output
+    /// have the part in their names, as part-1of4-00000.csv, so that those of all parts fit into one folder; so have the
+    /// keys of -f tar
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 

@@ -10,12 +10,15 @@ mod concurrency;
 mod content_args;
 mod cookie_file;
 mod describe;
+#[cfg(test)]
+mod documented;
 mod earlier_args;
 mod environment;
 mod expected_panics;
 mod extract_args;
 mod filter_args;
 mod full_summary;
+mod help;
 mod input_args;
 mod jobs;
 mod jobs_plan;
@@ -49,7 +52,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use stoop_fetch::summary::Summary;
 
-pub(crate) use self::args::FetchArgs;
+pub(crate) use self::args::{FetchArgs, HYPHEN_VALUES};
 pub(crate) use self::environment::Environment;
 pub(crate) use self::mistyped::explain as explain_mistake;
 pub(crate) use self::output::RecordOutput;

@@ -24,8 +24,9 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "SIZE", value_parser = file_size)]
     pub(super) file_size: Option<u64>,
 
-    /// How an archive or parquet is compressed [default: zstd for parquet; for an archive gzip, unless the
-    /// name of FILE ends with .warc]
+    /// How an archive or parquet is compressed [default: gzip for an archive, zstd for parquet]
+    ///
+    /// An archive is not compressed by default where the name of FILE ends with .warc
     #[arg(long, value_name = "NAME")]
     pub(super) compression: Option<CompressionName>,
 
@@ -53,8 +54,9 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "STYLE", conflicts_with = "quiet")]
     pub(super) summary: Option<SummaryStyle>,
 
-    /// Write a report of the run to FILE, as a page of HTML with plots: the times of the phases, statuses and
-    /// rate over time, errors, and the hosts that were slow or failed
+    /// Write a report of the run to FILE, as a page of HTML with plots
+    ///
+    /// It has the times of the phases, statuses and rate over time, errors, and the hosts that were slow or failed
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 

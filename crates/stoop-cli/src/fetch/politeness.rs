@@ -28,8 +28,9 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "N", value_parser = interval_of_rate)]
     host_rate: Option<Duration>,
 
-    /// Requests to a host that may come to nothing in turn until it is left alone for a while, and its
-    /// URLs wait; 0 for any number [default: 20]
+    /// Failures in turn until a host is left alone for a while; 0 for any number [default: 20]
+    ///
+    /// A failure is a request without an answer. The URLs of the host wait meanwhile
     #[arg(long, value_name = "N")]
     host_failures: Option<u32>,
 
@@ -37,8 +38,9 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, value_name = "SECONDS", value_parser = outage)]
     host_outage_max: Option<Duration>,
 
-    /// How long a host may answer nothing but 429 and 503, with the pauses that it asks for, until its
-    /// URLs get 'host_suspended' [default: 600]
+    /// How long a host may answer nothing but 429 and 503 [default: 600]
+    ///
+    /// The pauses that it asks for count. After that its URLs get 'host_suspended'
     #[arg(long, value_name = "SECONDS", value_parser = outage)]
     host_overload_max: Option<Duration>,
 

@@ -9,8 +9,9 @@ use crate::units;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Retries")]
 pub(crate) struct RetryArgs {
-    /// Try a URL again up to N times within its deadline, after errors and statuses that may pass and
-    /// where its content breaks off, if that does no harm
+    /// Try a URL again up to N times within its deadline, after errors and statuses that may pass
+    ///
+    /// It is tried again where its content breaks off, too; a request is sent again only if that does no harm
     #[arg(long, value_name = "N", value_parser = retries)]
     retry: Option<u32>,
 

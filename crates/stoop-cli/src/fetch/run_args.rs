@@ -13,13 +13,15 @@ use crate::failure::CommandFailure;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Resume")]
 pub(crate) struct RunArgs {
-    /// Keep a journal of the run in FOLDER: however it ends, the same command goes on with what is left. Without
-    /// --output, the lines go to files in FOLDER, too
+    /// Keep a journal of the run in FOLDER: however it ends, the same command goes on
+    ///
+    /// Without --output, the lines go to files in FOLDER, too
     #[arg(long, value_name = "FOLDER")]
     pub(super) run: Option<PathBuf>,
 
-    /// Fetch again what failed: all errors and statuses of 400 or more, or these, as 5xx,429,dns_timeout. The new
-    /// lines follow the others: the last line of a URL counts
+    /// Fetch again what failed: all of it, or these, as 5xx,429,dns_timeout
+    ///
+    /// What failed are all errors and statuses of 400 or more. The new lines follow the others: the last line of a URL counts
     #[arg(
         long,
         value_name = "CODES",

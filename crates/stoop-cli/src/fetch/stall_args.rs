@@ -10,13 +10,16 @@ use crate::units;
 /// When content is given up that does not come.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StallArgs {
-    /// Longest that a server may send nothing while content is received; then read_timeout, which
-    /// --retry repeats [default: the deadline]
+    /// Longest that a server may send nothing while content is received [default: the deadline]
+    ///
+    /// The URL has the error read_timeout then, which --retry repeats
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     read_timeout: Option<Duration>,
 
-    /// Give content up that is --speed-time behind this many bytes a second: that stands still for so
-    /// long, or comes at half of it for twice as long; then slow_body
+    /// Give content up that is --speed-time behind this many bytes a second
+    ///
+    /// That is content that stands still for so long, or comes at half of this rate for twice as long. The URL has the
+    /// error slow_body then
     #[arg(long, value_name = "BYTES", value_parser = rate)]
     speed_limit: Option<u64>,
 

@@ -39,6 +39,30 @@ fn method_headers_and_data_are_those_of_each_request() {
 }
 
 #[test]
+fn values_that_begin_with_a_hyphen_were_taken_for_options() {
+    let (server, url) = serving();
+    let urls = format!("{url}/p\n");
+    let ran = run(stoop("fetch -r -500"), &*urls);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 1), "{}", ran.stderr);
+    assert_eq!(server.take_seen()[0].fields.get("range").map(String::as_str), Some("bytes=-500"));
+    for (options, lines) in [("--match-length -5000", 1), ("--match-length -1", 0)] {
+        let ran = run(stoop(&format!("fetch {options}")), &*urls);
+        assert_eq!((ran.code, ran.lines().len()), (Some(0), lines), "{options}: {}", ran.stderr);
+    }
+    let ran = run(stoop("fetch --match-text -no-such-text"), &*urls);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 0), "{}", ran.stderr);
+    server.take_seen();
+    for option in ["-d", "--data-binary", "--data-raw", "--data-urlencode", "--json"] {
+        run(stoop(&format!("fetch {option} -1")), &*urls);
+        assert_eq!(server.take_seen()[0].content, "-1", "{option}");
+    }
+    // What is no value is told as such, and not taken for a URL.
+    let ran = run(stoop("fetch -r --quiet"), &*urls);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("must be FIRST-LAST, FIRST- or -LENGTH"), "{}", ran.stderr);
+}
+
+#[test]
 fn what_may_not_be_sent_is_told_before_the_first_url() {
     for (options, says) in [
         ("-X a(b", "-X \"a(b\" is no method"),
