@@ -3,6 +3,7 @@
 mod addresses;
 mod sending;
 
+use std::future::ready;
 use std::sync::Arc;
 
 use stoop::dns::Resolver;
@@ -127,8 +128,18 @@ impl Fetchers {
         limits.decoded_bytes_max = u64::MAX;
         limits.decoded_ratio_max = ClientLimits::default().decoded_ratio_max;
         let redirects = Redirects::follow(REDIRECTS_MAX);
-        let client = self.client(settings, limits, redirects, false).build()?;
-        Ok(RobotsClient::new(client, settings.template.clone()))
+        let (client, rate) = (self.client(settings, limits, redirects, false), &settings.rate);
+        let client = match settings.politeness {
+            Some(_) => {
+                let rate = Arc::clone(rate);
+                client.pace(move |_| {
+                    rate.pay();
+                    ready(())
+                })
+            }
+            None => client,
+        };
+        Ok(RobotsClient::new(client.build()?, settings.template.clone(), Arc::clone(rate)))
     }
 
     /// Has addresses of hosts be found, if those are told apart by them.

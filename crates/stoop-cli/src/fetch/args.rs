@@ -102,10 +102,10 @@ IPv4 may be late. With a proxy, name servers are asked all the same. --shard goe
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
 then keeps the least with which as many are, and tries a little more and less from time to time; it
 gives way where URLs run into time limits or descriptors run out. From 10 to 10,000 are in flight.
-The progress says what keeps more from it: 'hosts', which get 8 at once, 'source', which has no more
-URLs now, 'cores', 'network', 'output', which takes no more lines now, 'content memory', of which
-more than half is taken (--content-memory), 'open files' ('ulimit -n'), 'memory' or, after
---concurrency N, 'concurrency'.
+The progress says what keeps more from it: 'hosts', which get 8 at once, 'rate' (--total-rate),
+'source', which has no more URLs now, 'cores', 'network', 'output', which takes no more lines now,
+'content memory', of which more than half is taken (--content-memory), 'open files' ('ulimit -n'),
+'memory' or, after --concurrency N, 'concurrency'.
 
 Resume: with --run FOLDER the run has a journal there. Killed at any moment, it goes on with the
 same command: what has its line is not fetched again, what was in flight is, and no URL has two

@@ -3,6 +3,7 @@
 
 mod content_in_flight;
 mod content_retries;
+mod total_rate;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Cursor, Write};
