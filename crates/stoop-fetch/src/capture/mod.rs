@@ -5,6 +5,7 @@ mod collect;
 mod exchanges;
 mod gathered;
 mod spill;
+mod writing;
 
 use std::io;
 use std::sync::Arc;
