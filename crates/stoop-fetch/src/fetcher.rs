@@ -111,6 +111,7 @@ impl Fetchers {
             client: client.build()?,
             template: settings.template.clone(),
             skips_content: settings.skips_content,
+            content_max: settings.body_bytes_max.filter(|_| !settings.truncates),
             describer,
             collector,
             robots,
@@ -201,6 +202,8 @@ pub(crate) struct Fetcher {
     client: Client,
     template: Template,
     skips_content: bool,
+    /// How long content may be; none where it may be of any length, or is cut.
+    content_max: Option<u64>,
     describer: Describer,
     collector: Option<Collector>,
     robots: Option<Arc<KnownRobots>>,

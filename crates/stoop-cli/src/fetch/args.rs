@@ -142,9 +142,12 @@ are kept that are slow or fail. It takes 1 MiB of memory for each core, and so d
 Retries: --retry N repeats what failed to connect, closed_early, reset and read_timeout, also while
 content comes, and 408, 429, 500, 502, 503 and 504; after 100 ms, 200 ms and so on, up to 10 s, at
 random from half of that on, or as Retry-After says, up to 60 s. What has come of the content is
-dropped before that. Not repeated are POST and PATCH whose request may have been processed, what
---max-body cuts, and what would begin after the deadline. --retry-on says for which kinds and
-statuses instead. attempts tells how many there were.
+dropped before that, but for a file of --save that is being written (content of more than 1 MiB): its
+rest is asked for by Range and If-Range, where the answer has a strong ETag or, without one, a
+Last-Modified a minute before its Date; what the server has changed begins anew. Not repeated are
+POST and PATCH whose request may have been processed, what --max-body cuts, and what would begin
+after the deadline. --retry-on says for which kinds and statuses instead. attempts tells how many
+there were.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in), and --read-timeout, if given, how long content stands

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use stoop::{Error, ErrorKind, Response};
 
 use super::gathered::Gathered;
+use super::rest::{Part, Whole};
 use super::spill::{Spill, Spilling};
 use super::{BodyBudget, Capture, IN_MEMORY_MAX, Reservation, SpillSettings, Truncated};
 
@@ -35,6 +36,8 @@ pub(crate) struct Collected {
     pub(crate) fault: Option<Error>,
     /// How long it waited for memory, and to be written.
     pub(crate) waited: Duration,
+    /// What has come of content that broke off, if the rest of it can be asked for. The capture has nothing of it.
+    pub(crate) part: Option<Box<Part>>,
 }
 
 /// The clock of what is fetched, and what counts its content. It stands still while content waits for memory or is
@@ -77,8 +80,13 @@ pub(super) struct Intake<'a> {
 
 impl Collector {
     /// Receives the content of `response`. Where it has to wait for memory, or until it is written, that is no time of
-    /// its deadline: the client's stands still, and so does `clock`.
-    pub(crate) async fn collect(&self, response: &mut Response, clock: &impl Clock) -> Collected {
+    /// its deadline: the client's stands still, and so does `clock`. It goes on with `part`, if there is one.
+    pub(crate) async fn collect(
+        &self,
+        response: &mut Response,
+        part: Option<Box<Part>>,
+        clock: &impl Clock,
+    ) -> Collected {
         let capture = Capture::head(response);
         let spilling = self.spilling.as_ref().and_then(|it| it.of(capture.status));
         let keep_max = match &self.spilling {
@@ -92,7 +100,6 @@ impl Collector {
         // What is longer goes to a file before all of it is there.
         let expected =
             expected.map(|length| length.min(keep_max)).filter(|it| *it <= in_memory_max);
-        let mut received = 0_u64;
         let mut intake = Intake {
             response,
             capture,
@@ -102,6 +109,7 @@ impl Collector {
             spill: None,
             waited: Duration::ZERO,
         };
+        let mut received = part.map_or(0, |part| intake.take(*part));
         let (mut fault, mut error) = (None, None);
         loop {
             let mut piece = match intake.response.body_mut().chunk().await {
@@ -159,8 +167,17 @@ impl Collector {
                 break;
             }
         }
+        let mut part = None;
         if intake.spill.is_some() {
-            let finished = Box::pin(self.finish(&mut intake, fault.is_some(), clock)).await;
+            let whole = fault.as_ref().and_then(|fault| Whole::of(intake.response, fault));
+            let finished = match whole {
+                None => Box::pin(self.finish(&mut intake, fault.is_some(), clock)).await,
+                Some(whole) => {
+                    let written = Box::pin(self.write_rest(&mut intake, clock)).await;
+                    part = intake.give_part(received, whole);
+                    written
+                }
+            };
             error = finished.err();
         }
         let Intake { mut capture, reservation, content, waited, .. } = intake;
@@ -170,11 +187,27 @@ impl Collector {
             None => {}
         }
         capture.reservation = Some(Arc::new(reservation));
-        Collected { capture, received, fault, waited }
+        Collected { capture, received, fault, waited, part }
     }
 }
 
 impl Intake<'_> {
+    /// Goes on with what has come before. Returns how much that is.
+    fn take(&mut self, part: Part) -> u64 {
+        self.spill = Some(part.spill);
+        self.capture.content = part.beginning;
+        self.reservation = part.reservation;
+        part.received
+    }
+
+    /// What has come of content that broke off, if it could be written.
+    fn give_part(&mut self, received: u64, whole: Whole) -> Option<Box<Part>> {
+        let spill = self.spill.take()?;
+        let beginning = std::mem::take(&mut self.capture.content);
+        let reservation = std::mem::take(&mut self.reservation);
+        Some(Box::new(Part { spill, beginning, reservation, received, whole }))
+    }
+
     /// Whether what has arrived may be written: as much of its beginning is here as is looked at.
     pub(super) fn may_spill(&self) -> bool {
         self.spilling.is_some_and(|spilling| self.content.len() >= spilling.beginning_max())

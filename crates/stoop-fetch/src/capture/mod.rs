@@ -4,6 +4,7 @@ mod budget;
 mod collect;
 mod exchanges;
 mod gathered;
+mod rest;
 mod spill;
 mod writing;
 
@@ -17,6 +18,7 @@ pub(crate) use self::budget::{BodyBudget, NoRoom, Reservation};
 pub(crate) use self::collect::{Clock, Collected, Collector};
 pub use self::exchanges::{Exchange, ExchangeResponse};
 pub(crate) use self::exchanges::{listen, recorded};
+pub(crate) use self::rest::{Part, may_go_on};
 pub(crate) use self::spill::{IN_MEMORY_MAX, SpillSettings, Spilled};
 use crate::earlier::EarlierResponse;
 use crate::save;

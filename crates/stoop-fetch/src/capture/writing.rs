@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::NoRoom;
 use super::collect::{Clock, Collector, Intake};
+use super::rest::Part;
 use super::spill::BLOCK_BYTES;
+use super::{Capture, NoRoom};
 
 impl Collector {
     /// Writes what has arrived, if it may be; otherwise waits until there is room for it.
@@ -54,6 +55,37 @@ impl Collector {
         self.give_back(intake).await;
         intake.go_on(since, clock);
         result
+    }
+
+    /// Writes all that has arrived of content that broke off.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub(super) async fn write_rest(
+        &self,
+        intake: &mut Intake<'_>,
+        clock: &impl Clock,
+    ) -> io::Result<()> {
+        let (Some(spilling), Some(spill)) = (intake.spilling, intake.spill.take()) else {
+            return Ok(());
+        };
+        let since = intake.pause(clock);
+        let written = spilling.write(spill, || false).await;
+        let result = written.map(|spill| intake.spill = Some(spill));
+        self.give_back(intake).await;
+        intake.go_on(since, clock);
+        result
+    }
+
+    /// Ends content that broke off, of which this has come: no more of it is asked for.
+    pub(crate) async fn give_up(&self, part: Part, capture: &mut Capture) {
+        let Part { spill, beginning, reservation, whole, .. } = part;
+        let spilling = self.spilling.as_ref().and_then(|it| it.of(whole.status.as_u16()));
+        let Some(spilling) = spilling else { return };
+        let spilled = spilling.finish(spill, true).await;
+        capture.content = beginning;
+        capture.reservation = Some(Arc::new(reservation));
+        capture.spilled = Some(Arc::new(spilled));
     }
 
     /// Writes the rest.
