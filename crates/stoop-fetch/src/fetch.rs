@@ -157,8 +157,12 @@ impl Fetch {
     /// ([`pace`](ClientBuilder::pace)), unless there is no [`politeness`](Self::politeness).
     ///
     /// Its [`Retries`](stoop::Retries) hold for content that breaks off, too, unless there is middleware: what has come
-    /// of it is dropped, with its memory and its file, and [`Details::attempts`](crate::Details::attempts) tells how
-    /// often the request was sent. What is longer than [`body_bytes_max`](Self::body_bytes_max) is not asked for again.
+    /// of it is dropped, with its memory, and [`Details::attempts`](crate::Details::attempts) tells how often the request was
+    /// sent. Of content of more than 1 MiB that is [saved](Self::save), the rest is asked for instead (RFC 9110 §14), where the
+    /// response to a plain GET has a strong validator and no content coding: a strong ETag, or without any a Last-Modified that
+    /// is a minute earlier than its Date. What comes is appended where it is the rest of the same content; otherwise that
+    /// begins anew. The record tells the first response, and the length of all. What is longer than
+    /// [`body_bytes_max`](Self::body_bytes_max) is not asked for again.
     ///
     /// ```
     /// use stoop::Retries;

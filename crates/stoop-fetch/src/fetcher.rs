@@ -3,6 +3,7 @@
 mod addresses;
 mod sending;
 
+use std::future::ready;
 use std::sync::Arc;
 
 use stoop::dns::Resolver;
@@ -110,6 +111,7 @@ impl Fetchers {
             client: client.build()?,
             template: settings.template.clone(),
             skips_content: settings.skips_content,
+            content_max: settings.body_bytes_max.filter(|_| !settings.truncates),
             describer,
             collector,
             robots,
@@ -127,8 +129,18 @@ impl Fetchers {
         limits.decoded_bytes_max = u64::MAX;
         limits.decoded_ratio_max = ClientLimits::default().decoded_ratio_max;
         let redirects = Redirects::follow(REDIRECTS_MAX);
-        let client = self.client(settings, limits, redirects, false).build()?;
-        Ok(RobotsClient::new(client, settings.template.clone()))
+        let (client, rate) = (self.client(settings, limits, redirects, false), &settings.rate);
+        let client = match settings.politeness {
+            Some(_) => {
+                let rate = Arc::clone(rate);
+                client.pace(move |_| {
+                    rate.pay();
+                    ready(())
+                })
+            }
+            None => client,
+        };
+        Ok(RobotsClient::new(client.build()?, settings.template.clone(), Arc::clone(rate)))
     }
 
     /// Has addresses of hosts be found, if those are told apart by them.
@@ -190,6 +202,8 @@ pub(crate) struct Fetcher {
     client: Client,
     template: Template,
     skips_content: bool,
+    /// How long content may be; none where it may be of any length, or is cut.
+    content_max: Option<u64>,
     describer: Describer,
     collector: Option<Collector>,
     robots: Option<Arc<KnownRobots>>,

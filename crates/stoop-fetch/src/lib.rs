@@ -93,6 +93,7 @@ mod sink;
 mod slots;
 mod stop;
 mod template;
+mod total_rate;
 mod tuner;
 mod tuning;
 mod tuning_gauge;

@@ -72,6 +72,7 @@ impl NestedSitemaps {
             concurrency: Concurrency::fixed(1),
             workers: 1,
             politeness: run.politeness.clone(),
+            rate: Arc::clone(&run.rate),
             timeout: run.timeout,
             setup_timeout: run.setup_timeout,
             read_timeout: run.read_timeout,

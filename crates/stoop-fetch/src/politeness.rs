@@ -62,6 +62,7 @@ const OVERLOAD_MAX: Duration = Duration::from_secs(600);
 pub struct Politeness {
     pub(crate) per_host: usize,
     pub(crate) interval: Duration,
+    pub(crate) total_interval: Duration,
     pub(crate) pause_max: Duration,
     pub(crate) failures_max: u32,
     pub(crate) outage_max: Duration,
@@ -116,6 +117,7 @@ impl Default for Politeness {
         Self {
             per_host: PER_HOST,
             interval: Duration::ZERO,
+            total_interval: Duration::ZERO,
             pause_max: Duration::from_secs(60),
             failures_max: FAILURES_MAX,
             outage_max: OUTAGE_MAX,
@@ -137,6 +139,26 @@ impl Politeness {
     #[must_use]
     pub fn interval(self, interval: Duration) -> Self {
         Self { interval: interval.min(FOREVER), ..self }
+    }
+
+    /// The least time between two requests of the run, to whatever hosts, on average: the inverse of a rate, such as 20 ms
+    /// for 50 in a second. By default none.
+    ///
+    /// Each request counts, also one that a redirect leads to and one that is sent again. One that would come too early waits
+    /// before it is in flight, which is no part of its job's deadline and duration, and then takes the turn of its host. What
+    /// is up to 10 ms late on its way is made up for; no other pause is followed by more requests at once. Requests for
+    /// robots.txt do not wait, and those that follow them wait for longer.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use stoop_fetch::{Fetch, Politeness};
+    ///
+    /// let fetch = Fetch::new().politeness(Politeness::default().total_interval(Duration::from_millis(20)));
+    /// # drop(fetch);
+    /// ```
+    #[must_use]
+    pub fn total_interval(self, interval: Duration) -> Self {
+        Self { total_interval: interval.min(FOREVER), ..self }
     }
 
     /// The longest pause that a host is given after it answered 429 or 503, whatever its Retry-After says, and the longest
@@ -179,8 +201,9 @@ impl Politeness {
 
     /// Whether it holds up no job as long as hosts answer, where so many are in flight in all.
     pub(crate) fn allows_at_once(&self, jobs: usize) -> bool {
+        let has_no_interval = self.interval.is_zero() && self.total_interval.is_zero();
         let is_by_name = self.group != HostGroup::Address;
-        self.per_host >= jobs && self.interval.is_zero() && self.robots.is_none() && is_by_name
+        self.per_host >= jobs && has_no_interval && self.robots.is_none() && is_by_name
     }
 
     /// Fetches only what robots.txt (RFC 9309) allows to `agent`, a [product token](crate::robots::is_product_token).

@@ -36,6 +36,8 @@ pub enum Bottleneck {
     Source,
     /// The jobs that are left have to wait for their hosts.
     Hosts,
+    /// The [rate of all requests](crate::Politeness::total_interval).
+    Rate,
     /// The writer is behind.
     Output,
     /// More than half of the [memory for content](crate::Fetch::content_memory) is taken.

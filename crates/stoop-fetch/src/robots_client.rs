@@ -1,6 +1,8 @@
 //! Fetches robots.txt files, with a client of their own: the limits and redirects of the run's are meant for what it
 //! fetches.
 
+use std::sync::Arc;
+
 use stoop::{Client, Error, ErrorKind};
 
 use crate::failures::{failed, is_of_host};
@@ -9,6 +11,7 @@ use crate::record::Outcome;
 use crate::robots::{Access, RobotsTxt};
 use crate::robots_known::RobotsAnswer;
 use crate::template::Template;
+use crate::total_rate::TotalRate;
 
 /// What is read of a file: what counts of it, a byte order mark, and a byte more, which tells that the last line is cut.
 const READ_BYTES: usize = RobotsTxt::BYTES_MAX + 4;
@@ -17,11 +20,13 @@ const READ_BYTES: usize = RobotsTxt::BYTES_MAX + 4;
 pub(crate) struct RobotsClient {
     client: Client,
     template: Template,
+    /// Each request counts for the rate of all.
+    rate: Arc<TotalRate>,
 }
 
 impl RobotsClient {
-    pub(crate) fn new(client: Client, template: Template) -> Self {
-        Self { client, template }
+    pub(crate) fn new(client: Client, template: Template, rate: Arc<TotalRate>) -> Self {
+        Self { client, template, rate }
     }
 
     /// Asks an origin for the file, within a deadline of its own.
@@ -43,6 +48,7 @@ impl RobotsClient {
     }
 
     async fn try_ask(&self, url: &str, agent: &str) -> Result<RobotsAnswer, Error> {
+        self.rate.pay();
         let mut response = self.client.send(self.template.robots_request(url)?).await?;
         let mut content = Vec::new();
         while response.status().is_success() && content.len() < READ_BYTES {

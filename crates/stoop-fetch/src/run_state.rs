@@ -79,6 +79,9 @@ impl RunState {
         if has_content {
             settings.keep_connections();
         }
+        if let Some(politeness) = &settings.politeness {
+            settings.rate.set_interval(politeness.total_interval);
+        }
         Self {
             robots: settings.known_robots(),
             lanes: (0..workers).map(|_| Lane::default()).collect(),

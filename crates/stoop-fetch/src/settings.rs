@@ -16,6 +16,7 @@ use crate::record::Record;
 use crate::robots_known::KnownRobots;
 use crate::stop::Stop;
 use crate::template::Template;
+use crate::total_rate::TotalRate;
 
 /// The deadline of the comparison of concurrent fetching.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,6 +42,8 @@ pub(crate) struct Settings {
     pub(crate) ceiling: Bottleneck,
     /// None for hosts of the caller's own.
     pub(crate) politeness: Option<Politeness>,
+    /// The rate of all requests, which is set when the run begins.
+    pub(crate) rate: Arc<TotalRate>,
     /// What robots.txt files said, where the run has begun to ask, or its sitemaps.
     pub(crate) robots: Option<Arc<KnownRobots>>,
     pub(crate) workers: usize,
@@ -86,6 +89,7 @@ impl Default for Settings {
             concurrency: Concurrency::default(),
             ceiling: Bottleneck::Concurrency,
             politeness: Some(Politeness::default()),
+            rate: Arc::default(),
             robots: None,
             workers: available_parallelism().map_or(1, Into::into),
             timeout: TIMEOUT,

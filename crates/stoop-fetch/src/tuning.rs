@@ -96,8 +96,11 @@ pub(crate) fn bottleneck(run: &RunState) -> Option<Bottleneck> {
         return Some(Bottleneck::ContentMemory);
     }
     if !run.permits.is_short() {
-        let waits_for_hosts = waits_for(Demand::Hosts);
-        return Some(if waits_for_hosts { Bottleneck::Hosts } else { Bottleneck::Source });
+        return Some(match () {
+            () if waits_for(Demand::Rate) => Bottleneck::Rate,
+            () if waits_for(Demand::Hosts) => Bottleneck::Hosts,
+            () => Bottleneck::Source,
+        });
     }
     if !run.settings.concurrency.is_auto() {
         return Some(Bottleneck::Concurrency);

@@ -47,6 +47,8 @@ pub(crate) enum Demand {
     Source,
     /// The hosts of its jobs are given no more.
     Hosts,
+    /// All requests together have a rate, and it allows no more.
+    Rate,
     Permits,
 }
 

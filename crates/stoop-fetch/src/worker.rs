@@ -38,6 +38,7 @@ use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::slots::SlotTable;
 use crate::summary::Summary;
+use crate::total_rate::RateShare;
 use crate::turns::Post;
 
 /// How many pieces of content are worked on at once by other threads, for each worker.
@@ -89,6 +90,7 @@ pub(crate) fn work<F: RecordFormat>(
             index,
             fetcher: fetcher.map_err(io::Error::other)?,
             robots,
+            rate: run.settings.rate.share(),
             schedule: RefCell::new(Schedule::new(
                 run.settings.politeness.clone(),
                 run.settings.concurrency.max(),
@@ -120,6 +122,8 @@ struct Worker<F> {
     index: usize,
     fetcher: Fetcher,
     robots: Option<RobotsGate>,
+    /// The worker's part of the rate of all requests, if they have one: then the dispatcher alone begins what is sent.
+    rate: Option<RateShare>,
     /// Lines taken from the lane and not yet started.
     schedule: RefCell<Schedule>,
     is_lane_ended: Cell<bool>,
@@ -179,6 +183,13 @@ impl<F: RecordFormat> Worker<F> {
         if begun {
             self.add_in_flight(1);
         }
+        // What no host counts is no request.
+        if let Some(rate) = &self.rate
+            && begun
+            && self.slots.borrow().slot(index).job.host.is_some()
+        {
+            rate.used();
+        }
         begun
     }
 
@@ -186,6 +197,7 @@ impl<F: RecordFormat> Worker<F> {
     fn begin_next(&self, index: usize) -> bool {
         let held = self.slots.borrow().permits();
         if !self.slots.borrow().slot(index).has_permit
+            || self.rate.is_some()
             || self.run.is_stopping()
             || self.run.permits.is_wanted_elsewhere(self.index, held)
         {

@@ -57,6 +57,7 @@ pub(super) fn word(bottleneck: Bottleneck, ceiling: Ceiling) -> &'static str {
     match (bottleneck, ceiling) {
         (Bottleneck::Source, _) => "source",
         (Bottleneck::Hosts, _) => "hosts",
+        (Bottleneck::Rate, _) => "rate",
         (Bottleneck::Output, _) => "output",
         (Bottleneck::ContentMemory, _) => "content memory",
         (Bottleneck::Cores, _) => "cores",

@@ -82,10 +82,10 @@ IPv4 may be late. With a proxy, name servers are asked all the same. --shard goe
 Concurrency: 'auto' doubles the number of URLs in flight while many more are answered in a second,
 then keeps the least with which as many are, and tries a little more and less from time to time; it
 gives way where URLs run into time limits or descriptors run out. From 10 to 10,000 are in flight.
-The progress says what keeps more from it: 'hosts', which get 8 at once, 'source', which has no more
-URLs now, 'cores', 'network', 'output', which takes no more lines now, 'content memory', of which
-more than half is taken (--content-memory), 'open files' ('ulimit -n'), 'memory' or, after
---concurrency N, 'concurrency'.
+The progress says what keeps more from it: 'hosts', which get 8 at once, 'rate' (--total-rate),
+'source', which has no more URLs now, 'cores', 'network', 'output', which takes no more lines now,
+'content memory', of which more than half is taken (--content-memory), 'open files' ('ulimit -n'),
+'memory' or, after --concurrency N, 'concurrency'.
 
 Resume: with --run FOLDER the run has a journal there. Killed at any moment, it goes on with the
 same command: what has its line is not fetched again, what was in flight is, and no URL has two
@@ -122,9 +122,12 @@ are kept that are slow or fail. It takes 1 MiB of memory for each core, and so d
 Retries: --retry N repeats what failed to connect, closed_early, reset and read_timeout, also while
 content comes, and 408, 429, 500, 502, 503 and 504; after 100 ms, 200 ms and so on, up to 10 s, at
 random from half of that on, or as Retry-After says, up to 60 s. What has come of the content is
-dropped before that. Not repeated are POST and PATCH whose request may have been processed, what
---max-body cuts, and what would begin after the deadline. --retry-on says for which kinds and
-statuses instead. attempts tells how many there were.
+dropped before that, but for a file of --save that is being written (content of more than 1 MiB): its
+rest is asked for by Range and If-Range, where the answer has a strong ETag or, without one, a
+Last-Modified a minute before its Date; what the server has changed begins anew. Not repeated are
+POST and PATCH whose request may have been processed, what --max-body cuts, and what would begin
+after the deadline. --retry-on says for which kinds and statuses instead. attempts tells how many
+there were.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
 (connect_timeout, with the phase it was in), and --read-timeout, if given, how long content stands

@@ -32,8 +32,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "COLUMN")]
     id_column: Option<String>,
 
-    /// Have all other columns in the field meta of --format jsonl, parquet, tar or warc. In a list of jsonl
-    /// that is all else, which has no meaning of its own then
+    /// Have all other columns in the field meta of records
+    ///
+    /// That is for --format jsonl, parquet, tar and warc. In a list of jsonl all else is kept, which has no meaning of its
+    /// own then
     #[arg(long)]
     pub(super) keep_columns: bool,
 

@@ -42,7 +42,7 @@ const ABSENT: &[(&[&str], &str)] = &[
     ),
     (
         &["-rl", "-rate-limit", "-rlm", "-rate-limit-minute", "-delay", "--rate"],
-        "write '--host-rate N', URLs of one host a second; '-c N' bounds those of all hosts that are in flight",
+        "write '--total-rate N', requests a second to all hosts, or '--host-rate N', to one",
     ),
     (
         &["-w", "--wait", "--random-wait", "--write-out"],

@@ -39,10 +39,11 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) revisits: bool,
 
-    /// The keys of -f tar: number, from 000000000 on in each run, so that two runs have the same; or id, so
-    /// that files are named by what the list calls them. All but letters, digits, '-' and '_' is percent-encoded then. A
-    /// URL without an id, or with that of one before, is not fetched (invalid_job); that takes some 20 bytes of
-    /// memory for each [default: number]
+    /// The keys of -f tar: number, or id [default: number]
+    ///
+    /// Numbers go from 000000000 on in each run, so that two runs have the same. With id files are named by what the list
+    /// calls them: all but letters, digits, '-' and '_' is percent-encoded. A URL without an id, or with that of one before,
+    /// is not fetched (invalid_job); that takes some 20 bytes of memory for each
     #[arg(long, value_name = "NAMES")]
     pub(super) tar_key: Option<TarKey>,
 

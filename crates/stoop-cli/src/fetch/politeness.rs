@@ -1,4 +1,4 @@
-//! The options of `stoop fetch` on how much is asked of one host.
+//! The options of `stoop fetch` on how much is asked of one host, and of all together.
 
 use std::time::Duration;
 
@@ -27,6 +27,12 @@ pub(crate) struct PolitenessArgs {
     /// The same as starts per second: 0.5 is one in 2 s
     #[arg(long, value_name = "N", value_parser = interval_of_rate)]
     host_rate: Option<Duration>,
+
+    /// Requests per second to all hosts together, redirects and retries among them [default: any number]
+    ///
+    /// 0.5 is one in 2 s
+    #[arg(long, value_name = "N", value_parser = interval_of_rate)]
+    total_rate: Option<Duration>,
 
     /// Failures in turn until a host is left alone for a while; 0 for any number [default: 20]
     ///
@@ -69,7 +75,7 @@ pub(crate) struct PolitenessArgs {
     robots_agent: Option<String>,
 
     /// Lift all of this, for hosts of your own: a 429 or 503 then slows nothing down either
-    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "host_failures", "host_outage_max", "host_overload_max", "host_pause_max", "by_domain", "by_address", "robots"])]
+    #[arg(long, conflicts_with_all = ["per_host", "host_interval", "host_rate", "total_rate", "host_failures", "host_outage_max", "host_overload_max", "host_pause_max", "by_domain", "by_address", "robots"])]
     no_politeness: bool,
 }
 
@@ -118,6 +124,7 @@ impl PolitenessArgs {
             None => politeness,
         };
         let politeness = politeness.interval(interval.unwrap_or_default()).group(self.group());
+        let politeness = politeness.total_interval(self.total_rate.unwrap_or_default());
         if !self.robots {
             return Ok(Some(politeness));
         }
@@ -150,11 +157,11 @@ fn robots_agent(text: &str) -> Result<String, String> {
     }
 }
 
-/// The interval between the starts of a rate in starts per second.
+/// The interval of a rate per second.
 fn interval_of_rate(text: &str) -> Result<Duration, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.000_1..=1_000_000.0).contains(rate));
     rate.map(|rate| Duration::from_secs_f64(1.0 / rate))
-        .ok_or_else(|| "must be a number of starts per second, from 0.0001 to 1000000".to_owned())
+        .ok_or_else(|| "must be a number per second, from 0.0001 to 1000000".to_owned())
 }
 
 #[cfg(test)]
@@ -183,6 +190,10 @@ mod tests {
         let expected = Politeness::default().interval(second);
         assert_eq!(politeness(&slow, Some(50)), Some(expected.clone().per_host(50)));
         assert_eq!(politeness(&slow, None), Some(expected));
+        let slow = PolitenessArgs { total_rate: Some(second), ..args() };
+        let expected = Politeness::default().total_interval(second);
+        assert_eq!(politeness(&slow, None), Some(expected.clone()));
+        assert_eq!(politeness(&slow, Some(50)), Some(expected.per_host(50)));
         let patient = PolitenessArgs { host_pause_max: Some(second), ..args() };
         assert_eq!(politeness(&patient, None), Some(Politeness::default().pause_max(second)));
         let brief = PolitenessArgs { host_overload_max: Some(second), ..args() };

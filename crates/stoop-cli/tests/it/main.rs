@@ -24,6 +24,7 @@
 //! - `polite_origins`: the same by the log of origins that ask for less, or have a robots.txt
 //! - `by_address`: hosts that are one because they are at one address
 //! - `broken_content`: content that breaks off, and is asked for again
+//! - `broken_files`: the same in files, whose rest is asked for
 //! - `redirects`: the fields of a URL that failed after a redirect or a response's head
 //! - `signals`: signals that end a run, stop it for a while, or are ignored
 //! - `sorted_lists`: lists that are sorted by host
@@ -45,6 +46,7 @@
 
 mod bounds;
 mod broken_content;
+mod broken_files;
 mod by_address;
 mod completions;
 mod conditional;

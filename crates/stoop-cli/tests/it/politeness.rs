@@ -146,6 +146,23 @@ fn starts_of_a_host_are_an_interval_apart() {
 }
 
 #[test]
+fn requests_to_all_hosts_have_one_rate() {
+    let log = HostLog::default();
+    let list: String = (0..4).map(|_| urls(host(&log, Duration::ZERO, 0, ""), 3)).collect();
+    let begun = Instant::now();
+    let options = "--total-rate 20 --cores 2 --summary none";
+    let ran = run(stoop(&format!("fetch {options}")), list);
+    assert_eq!((ran.code, ran.lines().len()), (Some(0), 12));
+    let log = sorted(&log);
+    assert!(kept_interval(&log, Duration::from_millis(50), begun), "{log:?}");
+    for options in ["--total-rate 0", "--total-rate 1 --no-politeness"] {
+        let ran = run(stoop(&format!("fetch {options} http://127.0.0.1:1/")), "");
+        assert_eq!(ran.code, Some(2), "{options}");
+        assert!(ran.stderr.contains("--total-rate"), "{options}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_host_that_asks_for_less_is_left_alone_for_as_long_as_it_says() {
     let log = HostLog::default();
     let address = host(&log, Duration::ZERO, 1, "retry-after: 1\r\n");

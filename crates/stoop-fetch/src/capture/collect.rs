@@ -1,14 +1,14 @@
 //! Receives the content of a response into memory, and has what is too long for that written while it arrives.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use stoop::{Error, ErrorKind, Response};
 
 use super::gathered::Gathered;
-use super::spill::{BLOCK_BYTES, Spill, Spilling};
-use super::{BodyBudget, Capture, IN_MEMORY_MAX, NoRoom, Reservation, SpillSettings, Truncated};
+use super::rest::{Part, Whole};
+use super::spill::{Spill, Spilling};
+use super::{BodyBudget, Capture, IN_MEMORY_MAX, Reservation, SpillSettings, Truncated};
 
 /// Content up to this length stays in memory as long as there is room, though others need some soon.
 const SPILLED_BYTES_MIN: usize = 64 << 10;
@@ -36,6 +36,8 @@ pub(crate) struct Collected {
     pub(crate) fault: Option<Error>,
     /// How long it waited for memory, and to be written.
     pub(crate) waited: Duration,
+    /// What has come of content that broke off, if the rest of it can be asked for. The capture has nothing of it.
+    pub(crate) part: Option<Box<Part>>,
 }
 
 /// The clock of what is fetched, and what counts its content. It stands still while content waits for memory or is
@@ -66,20 +68,25 @@ impl Clock for () {
 }
 
 /// What was received of a response.
-struct Intake<'a> {
-    response: &'a mut Response,
-    capture: Capture,
-    reservation: Reservation,
-    content: Gathered,
-    spilling: Option<Spilling<'a>>,
-    spill: Option<Box<Spill>>,
-    waited: Duration,
+pub(super) struct Intake<'a> {
+    pub(super) response: &'a mut Response,
+    pub(super) capture: Capture,
+    pub(super) reservation: Reservation,
+    pub(super) content: Gathered,
+    pub(super) spilling: Option<Spilling<'a>>,
+    pub(super) spill: Option<Box<Spill>>,
+    pub(super) waited: Duration,
 }
 
 impl Collector {
     /// Receives the content of `response`. Where it has to wait for memory, or until it is written, that is no time of
-    /// its deadline: the client's stands still, and so does `clock`.
-    pub(crate) async fn collect(&self, response: &mut Response, clock: &impl Clock) -> Collected {
+    /// its deadline: the client's stands still, and so does `clock`. It goes on with `part`, if there is one.
+    pub(crate) async fn collect(
+        &self,
+        response: &mut Response,
+        part: Option<Box<Part>>,
+        clock: &impl Clock,
+    ) -> Collected {
         let capture = Capture::head(response);
         let spilling = self.spilling.as_ref().and_then(|it| it.of(capture.status));
         let keep_max = match &self.spilling {
@@ -93,7 +100,6 @@ impl Collector {
         // What is longer goes to a file before all of it is there.
         let expected =
             expected.map(|length| length.min(keep_max)).filter(|it| *it <= in_memory_max);
-        let mut received = 0_u64;
         let mut intake = Intake {
             response,
             capture,
@@ -103,6 +109,7 @@ impl Collector {
             spill: None,
             waited: Duration::ZERO,
         };
+        let mut received = part.map_or(0, |part| intake.take(*part));
         let (mut fault, mut error) = (None, None);
         loop {
             let mut piece = match intake.response.body_mut().chunk().await {
@@ -160,8 +167,17 @@ impl Collector {
                 break;
             }
         }
+        let mut part = None;
         if intake.spill.is_some() {
-            let finished = Box::pin(self.finish(&mut intake, fault.is_some(), clock)).await;
+            let whole = fault.as_ref().and_then(|fault| Whole::of(intake.response, fault));
+            let finished = match whole {
+                None => Box::pin(self.finish(&mut intake, fault.is_some(), clock)).await,
+                Some(whole) => {
+                    let written = Box::pin(self.write_rest(&mut intake, clock)).await;
+                    part = intake.give_part(received, whole);
+                    written
+                }
+            };
             error = finished.err();
         }
         let Intake { mut capture, reservation, content, waited, .. } = intake;
@@ -171,98 +187,40 @@ impl Collector {
             None => {}
         }
         capture.reservation = Some(Arc::new(reservation));
-        Collected { capture, received, fault, waited }
-    }
-
-    /// Writes what has arrived, if it may be; otherwise waits until there is room for it.
-    ///
-    /// # Errors
-    /// It could not be written.
-    async fn make_room(
-        &self,
-        intake: &mut Intake<'_>,
-        missing: Option<NoRoom>,
-        clock: &impl Clock,
-    ) -> io::Result<()> {
-        if intake.may_spill() {
-            return self.write(intake, clock).await;
-        }
-        if let Some(missing) = missing {
-            let since = intake.pause(clock);
-            self.budget.wait(&mut intake.reservation, missing).await;
-            intake.go_on(since, clock);
-        }
-        Ok(())
-    }
-
-    /// Writes what has arrived.
-    ///
-    /// # Errors
-    /// It could not be written.
-    async fn write(&self, intake: &mut Intake<'_>, clock: &impl Clock) -> io::Result<()> {
-        let Some(spilling) = intake.spilling else { return Ok(()) };
-        let since = intake.pause(clock);
-        // Blocks never take so much that jobs could not begin.
-        let has_room = || self.budget.is_ample(BLOCK_BYTES);
-        let written = match intake.spill.take() {
-            Some(spill) => spilling.write(spill, has_room).await,
-            None => {
-                let pieces = std::mem::take(&mut intake.content).into_pieces();
-                intake.capture.content = spilling.beginning(&pieces);
-                spilling.begin(pieces, has_room).await
-            }
-        };
-        let result = written.map(|spill| intake.spill = Some(spill));
-        self.give_back(intake).await;
-        intake.go_on(since, clock);
-        result
-    }
-
-    /// Writes the rest.
-    ///
-    /// # Errors
-    /// It could not be written.
-    async fn finish(
-        &self,
-        intake: &mut Intake<'_>,
-        has_failed: bool,
-        clock: &impl Clock,
-    ) -> io::Result<()> {
-        let (Some(spilling), Some(spill)) = (intake.spilling, intake.spill.take()) else {
-            return Ok(());
-        };
-        let since = intake.pause(clock);
-        let spilled = spilling.finish(spill, has_failed).await;
-        self.give_back(intake).await;
-        intake.go_on(since, clock);
-        intake.capture.spilled = Some(Arc::new(Ok(spilled?)));
-        Ok(())
-    }
-
-    /// Gives back the memory of what was written, but for that of the next block.
-    async fn give_back(&self, intake: &mut Intake<'_>) {
-        let block = intake.spill.as_ref().map_or(0, |spill| spill.held_bytes());
-        let held = intake.capture.content.len() + block;
-        if let Err(missing) = self.budget.resize(&mut intake.reservation, held) {
-            self.budget.wait(&mut intake.reservation, missing).await;
-        }
+        Collected { capture, received, fault, waited, part }
     }
 }
 
 impl Intake<'_> {
+    /// Goes on with what has come before. Returns how much that is.
+    fn take(&mut self, part: Part) -> u64 {
+        self.spill = Some(part.spill);
+        self.capture.content = part.beginning;
+        self.reservation = part.reservation;
+        part.received
+    }
+
+    /// What has come of content that broke off, if it could be written.
+    fn give_part(&mut self, received: u64, whole: Whole) -> Option<Box<Part>> {
+        let spill = self.spill.take()?;
+        let beginning = std::mem::take(&mut self.capture.content);
+        let reservation = std::mem::take(&mut self.reservation);
+        Some(Box::new(Part { spill, beginning, reservation, received, whole }))
+    }
+
     /// Whether what has arrived may be written: as much of its beginning is here as is looked at.
-    fn may_spill(&self) -> bool {
+    pub(super) fn may_spill(&self) -> bool {
         self.spilling.is_some_and(|spilling| self.content.len() >= spilling.beginning_max())
     }
 
     /// Nothing is received from now on. Returns the time, for [`go_on`](Self::go_on).
-    fn pause(&mut self, clock: &impl Clock) -> Instant {
+    pub(super) fn pause(&mut self, clock: &impl Clock) -> Instant {
         self.response.body_mut().pause();
         clock.stop();
         Instant::now()
     }
 
-    fn go_on(&mut self, since: Instant, clock: &impl Clock) {
+    pub(super) fn go_on(&mut self, since: Instant, clock: &impl Clock) {
         self.waited += since.elapsed();
         clock.go_on();
     }

@@ -4,7 +4,9 @@ mod budget;
 mod collect;
 mod exchanges;
 mod gathered;
+mod rest;
 mod spill;
+mod writing;
 
 use std::io;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ pub(crate) use self::budget::{BodyBudget, NoRoom, Reservation};
 pub(crate) use self::collect::{Clock, Collected, Collector};
 pub use self::exchanges::{Exchange, ExchangeResponse};
 pub(crate) use self::exchanges::{forget_left, left, listen, recorded};
+pub(crate) use self::rest::{Part, may_go_on};
 pub(crate) use self::spill::{IN_MEMORY_MAX, SpillSettings, Spilled};
 use crate::earlier::EarlierResponse;
 use crate::save;

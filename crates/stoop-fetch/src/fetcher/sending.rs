@@ -1,18 +1,48 @@
-//! One job's request and response: sends the request, receives the content, and sends it again where that breaks off.
+//! One job's request and response: sends the request, receives the content, and sends it again where that breaks off, for
+//! the rest where that can be had.
 
 use std::time::{Duration, Instant};
 
-use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response};
+use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusCode};
 
 use super::{Fetcher, target};
-use crate::capture::{Capture, Clock, Collected, Exchange, recorded};
-use crate::record::{Outcome, micros};
+use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
+use crate::record::{Details, Outcome, micros};
 use crate::robots_known::KnownRobots;
+
+/// What answers a request for the rest of content, and has not that: another part, or that there is none.
+const NOT_WHOLE: [StatusCode; 2] = [StatusCode::PARTIAL_CONTENT, StatusCode::RANGE_NOT_SATISFIABLE];
+
+/// A response whose content is the next that is received, and goes on with a part that has come before, if there is one.
+struct Next {
+    response: Response,
+    exchanges: Vec<Exchange>,
+    part: Option<Box<Part>>,
+}
 
 /// A response with its content, and what has failed of that, if something has.
 struct Received {
     outcome: Outcome,
     fault: Option<Error>,
+    /// What has come, if the rest can be asked for.
+    part: Option<Box<Part>>,
+}
+
+/// A response whose content has failed.
+struct Broken {
+    response: Response,
+    outcome: Outcome,
+    fault: Error,
+    part: Option<Box<Part>>,
+}
+
+/// The content of a response: how long it was, or what failed.
+struct Content {
+    received: Result<u64, Error>,
+    capture: Option<Box<Capture>>,
+    /// How long it waited for memory, and to be written.
+    waited: Duration,
+    part: Option<Box<Part>>,
 }
 
 impl Fetcher {
@@ -37,48 +67,100 @@ impl Fetcher {
     ) -> Result<Outcome, (Error, Vec<Exchange>)> {
         let request = request.map_err(|error| (error, Vec::new()))?;
         let is_head = *request.method() == Method::HEAD;
-        let (response, mut exchanges) = match self.has_exchanges() {
+        let may_go_on = may_go_on(&request);
+        let (response, exchanges) = match self.has_exchanges() {
             true => recorded(Vec::new(), self.client.send(request)).await,
             false => (self.client.send(request).await, Vec::new()),
         };
-        let mut response = match response {
-            Ok(response) => response,
+        let mut next = match response {
+            Ok(response) => Next { response, exchanges, part: None },
             Err(error) => return Err((error, exchanges)),
         };
         loop {
-            let received = self.received(&mut response, is_head, clock, exchanges).await;
-            let Received { mut outcome, fault } = received;
-            let Some(again) = fault.and_then(|fault| self.again(&mut response, &fault)) else {
-                return Ok(outcome);
+            let received = self.received(&mut next, is_head, clock).await;
+            let Received { outcome, fault: Some(fault), part } = received else {
+                return Ok(received.outcome);
             };
-            // What has come of the content is dropped before anything is waited for, with its memory and its file.
-            let capture = outcome.capture.take();
-            exchanges = capture.map(|capture| capture.exchanges).unwrap_or_default();
-            drop(outcome);
-            clock.gave_back();
+            let broken = Broken { response: next.response, outcome, fault, part };
             // In memory of its own: all slots would be larger by it.
-            let again = Box::pin(again);
-            let next;
-            (next, exchanges) = match self.has_exchanges() {
-                true => recorded(exchanges, again).await,
-                false => (again.await, exchanges),
-            };
-            response = match next {
-                Ok(response) => response,
-                Err(error) => return Err((error, exchanges)),
+            next = match Box::pin(self.again(broken, may_go_on, clock)).await? {
+                Ok(next) => next,
+                Err(outcome) => return Ok(outcome),
             };
         }
     }
 
-    /// What sends the request of a response again whose content failed so, if it is to be.
-    fn again(
+    /// Sends the request of a response again whose content failed, and asks for the rest where that can be had and it may.
+    /// Returns its outcome where it is not sent.
+    ///
+    /// # Errors
+    /// There is no response; with the exchanges before.
+    async fn again(
         &self,
-        response: &mut Response,
-        fault: &Error,
-    ) -> Option<impl Future<Output = Result<Response, Error>> + use<'_>> {
+        broken: Broken,
+        may_go_on: bool,
+        clock: &impl Clock,
+    ) -> Result<Result<Next, Outcome>, (Error, Vec<Exchange>)> {
+        let Broken { mut response, mut outcome, fault, part } = broken;
+        let rest = part.as_ref().filter(|_| may_go_on).map(|part| part.rest());
         // What is too long would be again.
         let may_pass = fault.kind() != ErrorKind::BodyTooLarge;
-        may_pass.then(|| self.client.retry(response, fault)).flatten()
+        let retry = |response| self.client.retry_with(response, &fault, rest.unwrap_or_default());
+        let Some(again) = may_pass.then(|| retry(&mut response)).flatten() else {
+            if let (Some(part), Some(collector)) = (part, &self.collector)
+                && let Some(capture) = &mut outcome.capture
+            {
+                collector.give_up(*part, capture).await;
+            }
+            return Ok(Err(outcome));
+        };
+        // What has come of the content is dropped before anything is waited for, with its memory and its file, unless the
+        // rest is asked for: then it is in its file.
+        let part = part.filter(|_| may_go_on);
+        let capture = outcome.capture.take();
+        let exchanges = capture.map(|capture| capture.exchanges).unwrap_or_default();
+        clock.gave_back();
+        let (next, exchanges) = match self.has_exchanges() {
+            true => recorded(exchanges, again).await,
+            false => (again.await, exchanges),
+        };
+        match (next, part) {
+            (Err(error), _) => Err((error, exchanges)),
+            (Ok(response), None) => Ok(Ok(Next { response, exchanges, part: None })),
+            // What needs exchanges has content in memory, and no part of it in a file.
+            (Ok(response), Some(part)) => {
+                let next = self.with_rest(response, outcome, &fault, part).await;
+                next.map_err(|error| (error, Vec::new()))
+            }
+        }
+    }
+
+    /// The response to a request for the rest of content that broke off with this outcome, of which `part` has come, and
+    /// what it goes on with. Where it has another part, the request is sent once more for all of the content.
+    async fn with_rest(
+        &self,
+        response: Response,
+        outcome: Outcome,
+        fault: &Error,
+        part: Box<Part>,
+    ) -> Result<Result<Next, Outcome>, Error> {
+        let (mut response, exchanges) = (response, Vec::new());
+        if part.goes_on_in(&mut response, self.content_max) {
+            let response = part.whole(response);
+            return Ok(Ok(Next { response, exchanges, part: Some(part) }));
+        }
+        drop(part);
+        let attempts = response.attempts();
+        if NOT_WHOLE.contains(&response.status()) {
+            let Some(again) = self.client.retry(&mut response, fault) else {
+                let details = outcome
+                    .details
+                    .map(|details| Box::new(Details { attempts: Some(attempts), ..*details }));
+                return Ok(Err(Outcome { details, ..outcome }));
+            };
+            response = again.await?;
+        }
+        Ok(Ok(Next { response, exchanges, part: None }))
     }
 
     fn has_exchanges(&self) -> bool {
@@ -86,55 +168,55 @@ impl Fetcher {
     }
 
     /// Receives the content of a response, and makes an outcome of both.
-    async fn received(
-        &self,
-        response: &mut Response,
-        is_head: bool,
-        clock: &impl Clock,
-        exchanges: Vec<Exchange>,
-    ) -> Received {
+    async fn received(&self, next: &mut Next, is_head: bool, clock: &impl Clock) -> Received {
+        let Next { response, exchanges, part } = next;
         let unchanged = self.describer.unchanged(response, is_head);
         let mut details = self.describer.details(response, unchanged);
         // The clock is read only where the time is reported.
         let head = details.is_some().then(Instant::now);
-        let (content, mut capture, waited) = self.receive(response, clock, exchanges).await;
-        if let (Some(capture), Some(unchanged)) = (&mut capture, &unchanged) {
-            capture.not_modified = Some(Box::new(unchanged.response()));
+        let content = self.receive(response, part.take(), clock).await;
+        let Content { received, mut capture, waited, part } = content;
+        if let Some(capture) = &mut capture {
+            capture.exchanges = std::mem::take(exchanges);
+            if let Some(unchanged) = &unchanged {
+                capture.not_modified = Some(Box::new(unchanged.response()));
+            }
         }
         if let (Some(details), Some(head)) = (&mut details, head) {
             details.phases.t_recv_us = Some(micros(head.elapsed().saturating_sub(waited)));
             details.wire_bytes = response.body_mut().wire_bytes();
         }
         let outcome =
-            self.describer.outcome(response, content.as_ref().map(|bytes| *bytes), details);
-        let unfollowed = self.robots.as_ref().filter(|_| content.is_ok());
+            self.describer.outcome(response, received.as_ref().map(|bytes| *bytes), details);
+        let unfollowed = self.robots.as_ref().filter(|_| received.is_ok());
         let unfollowed = unfollowed.and_then(|robots| unfollowed_redirect(response, robots));
-        Received { outcome: Outcome { unfollowed, capture, ..outcome }, fault: content.err() }
+        let outcome = Outcome { unfollowed, capture, ..outcome };
+        Received { outcome, fault: received.err(), part }
     }
 
-    /// Receives the content of a response: counts it, or keeps it. Returns how long it waited for memory, too.
+    /// Receives the content of a response: counts it, or keeps it, behind the part that has come of it.
     async fn receive(
         &self,
         response: &mut Response,
+        part: Option<Box<Part>>,
         clock: &impl Clock,
-        exchanges: Vec<Exchange>,
-    ) -> (Result<u64, Error>, Option<Box<Capture>>, Duration) {
+    ) -> Content {
+        let counted =
+            |received| Content { received, capture: None, waited: Duration::ZERO, part: None };
         if self.skips_content {
-            return (Ok(0), None, Duration::ZERO);
+            return counted(Ok(0));
         }
         let Some(collector) = &self.collector else {
             let content = response.body_mut();
-            let received = content.for_each(|piece| clock.received(piece.len())).await;
-            return (received, None, Duration::ZERO);
+            return counted(content.for_each(|piece| clock.received(piece.len())).await);
         };
-        let Collected { mut capture, received, fault, waited } =
-            collector.collect(response, clock).await;
-        capture.exchanges = exchanges;
+        let Collected { capture, received, fault, waited, part } =
+            collector.collect(response, part, clock).await;
         let received = match fault {
             None => Ok(received),
             Some(error) => Err(error),
         };
-        (received, Some(Box::new(capture)), waited)
+        Content { received, capture: Some(Box::new(capture)), waited, part }
     }
 }
 

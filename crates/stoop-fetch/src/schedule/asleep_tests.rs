@@ -65,6 +65,7 @@ fn what_could_hold_up_a_job_at_once_is_awake() {
     assert!(all.allows_at_once(9) && !all.allows_at_once(10));
     for awake in [
         all.clone().interval(SECOND),
+        all.clone().total_interval(SECOND),
         all.clone().robots("a"),
         all.clone().group(HostGroup::Address),
     ] {

@@ -1,6 +1,7 @@
 //! The dispatcher of a worker: gives turns to requests that wait, and starts slots for lines, as far as there are permits.
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -22,7 +23,7 @@ impl<F: RecordFormat> Worker<F> {
                 return self.cancel().await;
             }
             self.take_mail();
-            self.start_ready();
+            let allowed = self.start_ready();
             if self.is_done() {
                 // Also those that were granted while nothing could be started.
                 if self.schedule.borrow().turns_due() == 0 {
@@ -33,6 +34,7 @@ impl<F: RecordFormat> Worker<F> {
                 }
             }
             let due = self.schedule.borrow().next_time();
+            let due = due.into_iter().chain(allowed).min();
             self.sleeps_until.set(due);
             tokio::select! {
                 biased;
@@ -49,8 +51,9 @@ impl<F: RecordFormat> Worker<F> {
         self.schedule.borrow_mut().take_mail(mail);
     }
 
-    /// Gives a turn to each request that waits for one, and starts a slot for each line, as far as there are permits.
-    fn start_ready(self: &Rc<Self>) {
+    /// Gives a turn to each request that waits for one, and starts a slot for each line, as far as there are permits and the
+    /// rate of all requests allows. Where that is what they wait for, returns until when.
+    fn start_ready(self: &Rc<Self>) -> Option<Instant> {
         loop {
             let turns = self.schedule.borrow().turns_due();
             let lines = if self.may_begin() { self.ready_lines() } else { 0 };
@@ -62,8 +65,19 @@ impl<F: RecordFormat> Worker<F> {
                     self.tell_demand(self.demand());
                 }
                 self.decline_permits();
-                return;
+                if let Some(rate) = &self.rate {
+                    rate.leave();
+                }
+                return None;
             }
+            let allowed = self.rate.as_ref().and_then(|rate| rate.wait(Instant::now()));
+            if allowed.is_some() {
+                self.waits_for_permits.set(false);
+                self.tell_demand(Demand::Rate);
+                self.decline_permits();
+                return allowed;
+            }
+            let wanted = if self.rate.is_some() { 1 } else { wanted };
             let held = self.slots.borrow().permits();
             let permits = self.run.permits.take(self.index, held, wanted);
             for _ in 0..permits {
@@ -72,7 +86,7 @@ impl<F: RecordFormat> Worker<F> {
             self.waits_for_permits.set(permits < wanted);
             if permits < wanted {
                 self.tell_demand(Demand::Permits);
-                return;
+                return None;
             }
         }
     }
@@ -92,6 +106,9 @@ impl<F: RecordFormat> Worker<F> {
     /// Uses a permit for a request whose turn it is, or else for the next line.
     fn use_permit(self: &Rc<Self>) {
         if self.schedule.borrow_mut().give_turn() {
+            if let Some(rate) = &self.rate {
+                rate.used();
+            }
             return;
         }
         // A request whose turn came may not wait for it any more, and what was ready may have given its turn to one.

@@ -111,8 +111,14 @@ impl<F: RecordFormat> Worker<F> {
         let (crawl_delay, refused) = match robots.ask(url?).await {
             Permission::Granted { crawl_delay } => (crawl_delay, None),
             Permission::Denied { crawl_delay, outcome } => (crawl_delay, Some(outcome)),
-            Permission::Unknown(outcome) => return Some(outcome),
+            Permission::Unknown(outcome) => {
+                self.not_sent();
+                return Some(outcome);
+            }
         };
+        if refused.is_some() {
+            self.not_sent();
+        }
         let mut slots = self.slots.borrow_mut();
         if let Some(host) = slots.slot(index).job.host {
             self.schedule.borrow_mut().learned(host, crawl_delay, refused.is_none());
@@ -120,5 +126,12 @@ impl<F: RecordFormat> Worker<F> {
         }
         slots.restart(index);
         refused
+    }
+
+    /// A job has no request, though it was begun as one.
+    fn not_sent(&self) {
+        if let Some(rate) = &self.rate {
+            rate.not_sent();
+        }
     }
 }

@@ -49,8 +49,10 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
     fn wait_for(&self, worker: usize, turn: Turn, since: Instant) {
         let has_permit = self.leave_flight(Some(since));
         if worker == self.worker.index {
-            // A host of this worker's: the permit stays here if a turn of that host has come, which is this one as a rule.
-            let is_given = self.worker.schedule.borrow_mut().want(turn, has_permit);
+            // A host of this worker's: the permit stays here if a turn of that host has come, which is this one as a rule,
+            // and no rate of all requests has it wait.
+            let may_stay = has_permit && self.worker.rate.is_none();
+            let is_given = self.worker.schedule.borrow_mut().want(turn, may_stay);
             self.worker.wake_for_turns();
             if is_given {
                 return;

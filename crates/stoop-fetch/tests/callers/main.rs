@@ -5,6 +5,7 @@ mod content_in_flight;
 mod content_retries;
 mod endings;
 mod records;
+mod total_rate;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader, Cursor, Write};

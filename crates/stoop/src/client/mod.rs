@@ -44,6 +44,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stoop_proto::Fields;
+
 use crate::error::Error;
 use crate::request::Request;
 use crate::response::Response;
@@ -151,7 +153,53 @@ impl Client {
         response: &mut Response,
         error: &Error,
     ) -> Option<impl Future<Output = Result<Response, Error>> + Send + use<'a>> {
-        retry::after_content(&self.0, response, error)
+        retry::after_content(&self.0, response, error, None)
+    }
+
+    /// The same as [`retry`](Self::retry), with these fields in the request in place of its own of the same names: Range and
+    /// If-Range ask for the rest of content of which a part has come (RFC 9110 §14.2, §13.1.5). The attempts that follow
+    /// because of its status or error have them, too; another call for the response that comes has the request as it was.
+    ///
+    /// A server may answer with all of the content (200) all the same, and a 206 may have another part than was asked for:
+    /// its Content-Range says which.
+    ///
+    /// ```
+    /// # async fn example(client: stoop::Client) -> Result<Vec<u8>, stoop::Error> {
+    /// use stoop::{Fields, StatusCode};
+    ///
+    /// let mut response = client.get("http://example.com/large").await?;
+    /// let etag = response.field("etag").map(<[u8]>::to_vec);
+    /// let mut content = Vec::new();
+    /// loop {
+    ///     match response.chunk().await {
+    ///         Ok(Some(piece)) => content.extend_from_slice(&piece),
+    ///         Ok(None) => return Ok(content),
+    ///         Err(error) => {
+    ///             let Some(etag) = &etag else { return Err(error) };
+    ///             let mut fields = Fields::new();
+    ///             fields.push("range", format!("bytes={}-", content.len()).as_bytes())?;
+    ///             fields.push("if-range", etag)?;
+    ///             let Some(again) = client.retry_with(&mut response, &error, fields) else { return Err(error) };
+    ///             response = again.await?;
+    ///             let first = format!("bytes {}-", content.len());
+    ///             let range = response.field("content-range").unwrap_or_default();
+    ///             match response.status() {
+    ///                 StatusCode::PARTIAL_CONTENT if range.starts_with(first.as_bytes()) => {}
+    ///                 StatusCode::OK => content.clear(),
+    ///                 _ => return Err(error),
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub fn retry_with<'a>(
+        &'a self,
+        response: &mut Response,
+        error: &Error,
+        fields: Fields,
+    ) -> Option<impl Future<Output = Result<Response, Error>> + Send + use<'a>> {
+        retry::after_content(&self.0, response, error, Some(Box::new(fields)))
     }
 
     /// Opens a tunnel or another protocol: sends a request that offers an Upgrade, or a CONNECT to

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 use stoop_io::now;
-use stoop_proto::ResponseHead;
+use stoop_proto::{Fields, ResponseHead};
 use tokio::time::Instant as TimerInstant;
 
 use crate::client::observe::{ClientEvent, RequestObserver};
@@ -58,15 +58,16 @@ pub(super) async fn send(
         deadline: total(&request, shared).map(|total| after(now(), total)),
         before: 0,
     };
-    attempt(shared, attempts, request, interim).await
+    attempt(shared, attempts, request, None, interim).await
 }
 
-/// Sends the request of a response again, whose content failed so, if the client's policy has that. The response has no
-/// content any more then.
+/// Sends the request of a response again, whose content failed so, if the client's policy has that, with these fields in
+/// place of its own. The response has no content any more then.
 pub(super) fn after_content<'a>(
     shared: &'a ClientShared,
     response: &mut Response,
     error: &Error,
+    fields: Option<Box<Fields>>,
 ) -> Option<impl Future<Output = Result<Response, Error>> + Send + use<'a>> {
     let mut next = response.next_attempt.take()?.downcast::<NextAttempt>().ok()?;
     if let (Some(due), Some(before)) = (response.body_mut().due(), next.content_due) {
@@ -78,15 +79,17 @@ pub(super) fn after_content<'a>(
     Some(async move {
         let (attempts, request) = next.after(wait).await;
         let mut ignored = |_: &ResponseHead| {};
-        attempt(shared, attempts, request, &mut ignored).await
+        attempt(shared, attempts, request, fields, &mut ignored).await
     })
 }
 
-/// Sends a request that others came before, or none, and again as the client's policy has it.
+/// Sends a request that others came before, or none, and again as the client's policy has it: with these fields in place
+/// of its own, while it is kept as it was.
 async fn attempt(
     shared: &ClientShared,
     attempts: Attempts,
     request: Request,
+    fields: Option<Box<Fields>>,
     interim: &mut (dyn FnMut(&ResponseHead) + Send),
 ) -> Result<Response, Error> {
     let retries = &shared.retries;
@@ -95,6 +98,9 @@ async fn attempt(
         let again = if attempts.before < retries.max { request.try_clone() } else { None };
         let sent = SentRequest::new(&request, retries);
         request = bounded(request, retries.attempt_max, attempts.deadline);
+        if let Some(fields) = &fields {
+            replace(request.fields_mut(), fields)?;
+        }
         let (mut paced, observer) = (Duration::ZERO, attempts.observer.clone());
         let sending = send::send_observed(shared, request, interim, observer, Some(&mut paced));
         let mut outcome = sending.await;
@@ -178,6 +184,12 @@ impl NextAttempt {
         }
         response
     }
+}
+
+/// Has these fields take the place of those of the same names.
+fn replace(fields: &mut Fields, by: &Fields) -> Result<(), Error> {
+    let own = std::mem::replace(fields, by.clone());
+    Ok(fields.push_missing(&own)?)
 }
 
 /// A request that has until its deadline, and no longer than an attempt may take.

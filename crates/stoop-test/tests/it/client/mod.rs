@@ -9,6 +9,7 @@ mod channel;
 mod coding;
 mod coming_from;
 mod connector;
+mod content_rest;
 mod content_retries;
 mod cookies;
 mod deadlines;

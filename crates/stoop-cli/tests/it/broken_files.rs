@@ -1,0 +1,203 @@
+//! Content that breaks off on its way to a file: what is missing is asked for with `--retry`, where it is surely the same.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::content::Folder;
+use crate::stoop::{run, stoop};
+
+/// How long content is: more than what stays in memory, and so is half of it.
+const LENGTH: usize = 3 << 20;
+
+/// What a server says of its content, and how it answers a request for the rest. Each response but the last breaks off: the
+/// first in the middle, the next three quarters of the way.
+#[derive(Clone, Copy)]
+struct Script {
+    /// Fields of the first response.
+    fields: &'static str,
+    /// The statuses of those that follow, with their fields, and where their content begins.
+    then: &'static [(&'static str, usize)],
+}
+
+const HALF: usize = LENGTH / 2;
+const MORE: usize = LENGTH / 4 * 3;
+const REST: &str = "206 Part\r\netag: \"1\"\r\ncontent-range: bytes 1572864-3145727/3145728";
+const TAG: &str = "etag: \"1\"\r\naccept-ranges: bytes\r\n";
+/// Said of content that is as it was.
+const HOUR: &str =
+    "date: Sun, 06 Nov 1994 09:49:37 GMT\r\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+/// What a request has that asks for the rest by its tag.
+const ASKED: &str = "bytes=1572864- \"1\"";
+/// A request for all of it.
+const ALL: &str = " ";
+
+/// What the requests of a run have asked for: Range and If-Range of each.
+type Asked = Arc<Mutex<Vec<String>>>;
+
+fn start(script: Script) -> (SocketAddr, Asked) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let asked = Asked::default();
+    let kept = Arc::clone(&asked);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let _ = answer(&stream, script, &kept);
+        }
+    });
+    (address, asked)
+}
+
+/// Answers one request, and closes the connection.
+fn answer(mut stream: &TcpStream, script: Script, asked: &Asked) -> std::io::Result<()> {
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let head: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
+    let field = |name: &str| head.iter().find_map(|line| line.strip_prefix(name)).unwrap_or("");
+    let number = {
+        let mut asked = asked.lock().expect("no panic");
+        asked.push(format!("{} {}", field("range: "), field("if-range: ")));
+        asked.len()
+    };
+    let (status, fields, from) = match number {
+        1 => ("200 OK", script.fields, 0),
+        _ => (script.then[number - 2].0, "", script.then[number - 2].1),
+    };
+    let whole = content();
+    let to = match number {
+        _ if number > script.then.len() => LENGTH,
+        1 => HALF,
+        _ => MORE,
+    };
+    let length = LENGTH - from;
+    write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n{fields}\r\n")?;
+    stream.write_all(&whole[from..to])
+}
+
+fn content() -> Vec<u8> {
+    (0..LENGTH).map(|at| (at / 1000 % 251) as u8).collect()
+}
+
+/// Fetches it into a folder: the record, what was asked for, and the files in the folder.
+fn fetch(script: Script, options: &str) -> (Value, Vec<String>, Vec<Vec<u8>>) {
+    let (address, asked) = start(script);
+    let folder = Folder::new(&format!("rest-{}", address.port()));
+    let options = format!(
+        "fetch -f jsonl --summary none -t 60 --digest blake3,sha256 {options} --save {}",
+        folder.0.display()
+    );
+    let ran = run(stoop(&options), format!("http://{address}/file"));
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let record = serde_json::from_slice(&ran.stdout).expect("one record");
+    let asked = asked.lock().expect("no panic").clone();
+    (record, asked, folder.files().into_values().collect())
+}
+
+/// It is whole, in one file, with its digest.
+fn is_whole(record: &Value, files: &[Vec<u8>]) -> bool {
+    let digest = blake3::hash(&content()).to_hex().to_string();
+    record["status"] == 200
+        && record["body_bytes"] == LENGTH
+        && record["blake3"] == digest.as_str()
+        && files == [content()]
+}
+
+#[test]
+fn the_rest_of_a_file_is_asked_for_where_its_server_tells_that_it_is_the_same() {
+    for (fields, validator) in [
+        (TAG, "\"1\""),
+        ("etag: \"1\"\r\n", "\"1\""),
+        ("etag: \"1\"\r\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "\"1\""),
+        (HOUR, "Sun, 06 Nov 1994 08:49:37 GMT"),
+    ] {
+        let rest: &str = REST.replace("\r\netag: \"1\"", "").leak();
+        let then: &[_] = Box::leak(Box::new([(rest, HALF)]));
+        let (record, asked, files) = fetch(Script { fields, then }, "--retry 1");
+        assert_eq!(asked, [ALL, &format!("bytes=1572864- {validator}")]);
+        assert!(is_whole(&record, &files), "{record}");
+        assert_eq!((&record["attempts"], &record["http_version"]), (&2.into(), &"1.1".into()));
+    }
+}
+
+#[test]
+fn it_is_asked_for_as_often_as_it_breaks_off() {
+    const THEN: &str = "206 Part\r\ncontent-range: bytes 2359296-3145727/3145728";
+    let script = Script { fields: TAG, then: &[(REST, HALF), (THEN, MORE)] };
+    let (record, asked, files) = fetch(script, "--retry 2");
+    assert_eq!(asked, [ALL, ASKED, "bytes=2359296- \"1\""]);
+    assert!(is_whole(&record, &files), "{record}");
+    assert_eq!(record["attempts"], 3);
+    // With fewer attempts it is as it is without.
+    let (record, asked, files) = fetch(script, "--retry 1");
+    assert_eq!((asked.len(), files.len()), (2, 0));
+    let told = (&record["error_kind"], &record["attempts"], &record["truncated"]);
+    assert_eq!(told, (&"closed_early".into(), &2.into(), &"disconnect".into()), "{record}");
+}
+
+#[test]
+fn a_file_that_may_be_another_one_begins_anew() {
+    let whole: &[_] = &[("200 OK", 0)];
+    const MODIFIED: &str = "last-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
+    for fields in [
+        String::new(),
+        "etag: W/\"1\"\r\n".to_owned(),
+        // The tag is what counts where there is one.
+        format!("etag: W/\"1\"\r\n{HOUR}"),
+        format!("date: Sun, 06 Nov 1994 08:50:36 GMT\r\n{MODIFIED}"),
+        MODIFIED.to_owned(),
+        "etag: \"1\"\r\naccept-ranges: none\r\n".to_owned(),
+        "etag: \"1\"\r\ncontent-encoding: gzip\r\n".to_owned(),
+    ] {
+        let fields: &str = fields.leak();
+        let (record, asked, files) = fetch(Script { fields, then: whole }, "--retry 1");
+        assert_eq!(asked, [ALL, ALL], "{fields}");
+        assert!(is_whole(&record, &files), "{fields}: {record}");
+    }
+    // A server that has another one by now, or no ranges, sends all of it.
+    let (record, asked, files) = fetch(Script { fields: TAG, then: whole }, "--retry 1");
+    assert_eq!(asked, [ALL, ASKED]);
+    assert!(is_whole(&record, &files), "{record}");
+}
+
+#[test]
+fn another_part_than_was_asked_for_is_not_taken() {
+    for status in [
+        REST.replace("/3145728", "/3145729").replace("-3145727", "-3145728"),
+        REST.replace("/3145728", "/*"),
+        REST.replace("-3145727", "-3145726"),
+        REST.replace("1572864", "1572863"),
+        REST.replace("bytes ", "lines "),
+        REST.replace("etag: \"1\"", "etag: \"2\""),
+        REST.replace("etag", "content-encoding: gzip\r\netag"),
+        "206 Part\r\ncontent-type: multipart/byteranges; boundary=x".to_owned(),
+        "416 No".to_owned(),
+    ] {
+        let status: &str = status.leak();
+        let then: &[_] = Box::leak(Box::new([(status, HALF), ("200 OK", 0)]));
+        let script = Script { fields: TAG, then };
+        let (record, asked, files) = fetch(script, "--retry 2");
+        assert_eq!(asked, [ALL, ASKED, ALL], "{status}");
+        assert!(is_whole(&record, &files), "{status}: {record}");
+        assert_eq!(record["attempts"], 3);
+        // Without another attempt the outcome is that it broke off.
+        let (record, asked, files) = fetch(script, "--retry 1");
+        assert_eq!((asked.len(), files.len()), (2, 0), "{status}");
+        let told = (&record["error_kind"], &record["status"], &record["attempts"]);
+        assert_eq!(told, (&"closed_early".into(), &200.into(), &2.into()), "{status}: {record}");
+    }
+}
+
+#[test]
+fn an_answer_of_another_kind_is_told_and_what_a_job_asks_for_itself_stays() {
+    let then: &[_] = &[("404 Gone", LENGTH - 4)];
+    let (record, asked, files) = fetch(Script { fields: TAG, then }, "--retry 1");
+    assert_eq!((&record["status"], &record["body_bytes"]), (&404.into(), &4.into()), "{record}");
+    assert_eq!((asked, files.len()), (vec![ALL.to_owned(), ASKED.to_owned()], 0));
+    let whole: &[_] = &[("200 OK", 0)];
+    let (record, asked, files) =
+        fetch(Script { fields: TAG, then: whole }, "--retry 1 -H range:bytes=0-");
+    assert_eq!(asked, ["bytes=0- ", "bytes=0- "]);
+    assert!(is_whole(&record, &files), "{record}");
+}

@@ -1,0 +1,74 @@
+//! Requests for the rest of content that broke off: `Client::retry_with`.
+
+use std::sync::{Arc, Mutex};
+
+use stoop::{Client, Fields, Request, Retries};
+
+use super::kit::{URL, scripted_by};
+
+/// The fields that ask for what follows so many bytes.
+fn rest(from: usize) -> Fields {
+    let mut fields = Fields::new();
+    fields.push("range", format!("bytes={from}-").as_bytes()).expect("a field");
+    fields.push("if-range", b"\"v1\"").expect("a field");
+    fields
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_is_asked_for_by_fields_that_the_request_itself_does_not_have() {
+    const ANSWERS: [&str; 5] = [
+        "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nab",
+        "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n",
+        "HTTP/1.1 206 Part\r\ncontent-range: bytes 2-5/6\r\ncontent-length: 4\r\n\r\ncd",
+        "HTTP/1.1 206 Part\r\ncontent-range: bytes 4-5/6\r\ncontent-length: 2\r\n\r\ne",
+        "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabcdef",
+    ];
+    let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+    let kept = Arc::clone(&heads);
+    let builder = Client::builder().retries(Retries::up_to(4).budget_percent(100));
+    let client = scripted_by(builder, move |mut peer| {
+        let kept = Arc::clone(&kept);
+        async move {
+            let head = peer.head().await;
+            kept.lock().unwrap().push(head);
+            peer.send(ANSWERS[peer.number]).await;
+        }
+    });
+    let request = Request::get(URL).unwrap().with_field("if-range", "\"own\"").unwrap();
+    let mut response =
+        client.send(request.with_field("x-kept", "yes").unwrap()).await.expect("a response");
+    let mut content = Vec::new();
+    let mut statuses = Vec::new();
+    let whole = loop {
+        statuses.push(response.status().as_u16());
+        match response.body_mut().chunk().await {
+            Ok(Some(piece)) => content.extend_from_slice(&piece),
+            Ok(None) => break response.attempts(),
+            Err(error) if content.len() < 5 => {
+                let again = client.retry_with(&mut response, &error, rest(content.len()));
+                response = again.expect("there may be four").await.expect("a response");
+            }
+            Err(error) => {
+                content.clear();
+                let again = client.retry(&mut response, &error).expect("there may be four");
+                response = again.await.expect("a response");
+            }
+        }
+    };
+    assert_eq!((whole, content.as_slice()), (5, b"abcdef".as_slice()));
+    statuses.dedup();
+    assert_eq!(statuses, [200, 206, 200]);
+    let heads = heads.lock().unwrap();
+    let asked = |head: &str| {
+        let field = |name: &str| {
+            let lines = head.lines().filter_map(|line| line.strip_prefix(name));
+            lines.collect::<Vec<_>>().join(",")
+        };
+        assert_eq!(field("x-kept: "), "yes", "{head}");
+        format!("{} {}", field("range: "), field("if-range: "))
+    };
+    let asked: Vec<_> = heads.iter().map(|head| asked(head)).collect();
+    let expected =
+        [" \"own\"", "bytes=2- \"v1\"", "bytes=2- \"v1\"", "bytes=4- \"v1\"", " \"own\""];
+    assert_eq!(asked, expected);
+}
