@@ -32,8 +32,10 @@ pub(crate) struct ContentArgs {
     #[arg(long, requires = "save")]
     save_errors: bool,
 
-    /// Replace a file that has the name, at once, as in a copy of a site that is brought up to date. Without
-    /// it content that differs gets a name of its own, with ~ and digits behind it
+    /// Replace a file that has the name, at once
+    ///
+    /// So a copy of a site is brought up to date. Without it content that differs gets a name of its own, with ~ and digits
+    /// behind it
     #[arg(long, requires = "save")]
     save_replace: bool,
 

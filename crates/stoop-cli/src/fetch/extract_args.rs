@@ -17,9 +17,10 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     extract: Vec<Fact>,
 
-    /// Have text as UTF-8, in files of --save and in -f parquet and -f tar, where the server or the text
-    /// itself says that it is in another encoding. Digests and lengths stay those of the content as
-    /// received, and so does the charset of its headers. Not for -f warc, which keeps what was received
+    /// Have text as UTF-8, in files of --save and in -f parquet and -f tar
+    ///
+    /// That is where the server or the text itself says that it is in another encoding. Digests and lengths stay those of
+    /// the content as received, and so does the charset of its headers. Not for -f warc, which keeps what was received
     #[arg(long)]
     text_as_utf8: bool,
 }

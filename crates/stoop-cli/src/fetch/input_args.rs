@@ -57,8 +57,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
-    /// Fetch each URL once, in whatever spelling: HTTP://Host:80/a/../#b is http://host/. Lines that were there
-    /// before have no line of output. Takes some 20 bytes of memory for each different one
+    /// Fetch each URL once, in whatever spelling
+    ///
+    /// HTTP://Host:80/a/../#b is http://host/. Lines that were there before have no line of output. Takes some 20 bytes of
+    /// memory for each different one
     #[arg(long)]
     dedupe: bool,
 }

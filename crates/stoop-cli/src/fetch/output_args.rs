@@ -11,8 +11,10 @@ use crate::units;
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Write the lines to FILE, which is made anew, instead of standard output; to files in a folder if it
-    /// is one, or ends with '/'. A name that promises something else than is written, as a.csv.gz or
-    /// a.parquet with csv, is refused, and so is a file that another option reads or writes
+    /// is one, or ends with '/'
+    ///
+    /// A name that promises something else than is written, as a.csv.gz or a.parquet with csv, is refused, and so is a file
+    /// that another option reads or writes
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
@@ -34,8 +36,9 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) no_body: bool,
 
-    /// In an archive, refer to content that it has already in place of writing it again, by its digest. With
-    /// --run, content that comes several times at once may be written several times
+    /// In an archive, refer to content that it has already in place of writing it again
+    ///
+    /// It is known by its digest. With --run, content that comes several times at once may be written several times
     #[arg(long)]
     pub(super) revisits: bool,
 

@@ -63,10 +63,11 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, conflicts_with = "by_domain")]
     by_address: bool,
 
-    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay; the rest gets
-    /// 'robots_denied'. It is asked for once for each scheme, host and port, and again after a day; where it
-    /// cannot be had then, what it said before holds. 50,000 of them, or 32 MiB of rules, are remembered:
-    /// beyond that, those that were asked first are asked again when they have another URL
+    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay
+    ///
+    /// The rest gets 'robots_denied'. The file is asked for once for each scheme, host and port, and again after a day;
+    /// where it cannot be had then, what it said before holds. 50,000 of them, or 32 MiB of rules, are remembered: beyond
+    /// that, those that were asked first are asked again when they have another URL
     #[arg(long)]
     robots: bool,
 

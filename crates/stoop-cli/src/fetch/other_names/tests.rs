@@ -67,7 +67,7 @@ fn said(line: &str) -> Option<String> {
 fn options_of_other_programs_get_what_to_write_here() {
     for (line, expected) in [
         ("-l urls.txt", "fetch has no -l: write '-i FILE'"),
-        ("-rl 150 -i urls", "fetch has no -rl: write '--host-rate N'"),
+        ("-rl 150 -i urls", "fetch has no -rl: write '--total-rate N'"),
         ("-i urls -sc -title", "fetch has no -sc: leave it out"),
         ("-i urls -title -sc", "fetch has no -title: write '-f jsonl --extract"),
         ("--title", "fetch has no --title: write '-f jsonl --extract"),
