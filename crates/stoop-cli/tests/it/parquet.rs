@@ -234,7 +234,7 @@ fn a_damaged_table_is_told_without_the_panic_of_its_decoder() {
         panics_at(&path)
     });
     assert!(is_found, "the decoder panics at none, and its panics need no care any more");
-    let ran = run(stoop(&format!("fetch -i {path} --keep-columns --summary none")), "");
+    let ran = run(stoop(&format!("fetch -i {path} -f jsonl --keep-columns --summary none")), "");
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("its bytes are damaged"), "{}", ran.stderr);
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
