@@ -201,3 +201,28 @@ fn an_answer_of_another_kind_is_told_and_what_a_job_asks_for_itself_stays() {
     assert_eq!(asked, ["bytes=0- ", "bytes=0- "]);
     assert!(is_whole(&record, &files), "{record}");
 }
+
+/// It kept the place of the one content that may take more memory than there is, for which all others waited, with the
+/// permit that it needed.
+#[test]
+fn a_file_that_broke_off_holds_up_no_other_while_it_waits_for_its_turn() {
+    let again = &[("200 OK\r\netag: \"1\"", 0)];
+    let (broken, asked) = start(Script { fields: TAG, then: again });
+    let whole = [(); 3].map(|()| start(Script { fields: TAG, then: &[] }).0);
+    let folder = Folder::new("rest-waits");
+    let options = format!(
+        "fetch -f jsonl --summary none --retry 3 -c 1 --cores 1 --content-memory 4KiB --match-text . --host-interval 0.001 \
+         --duration 30 --save {}",
+        folder.0.display()
+    );
+    let list: String =
+        std::iter::once(broken).chain(whole).map(|at| format!("http://{at}/file\n")).collect();
+    let ran = run(stoop(&options), list);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let records = String::from_utf8(ran.stdout).expect("text");
+    let records: Vec<Value> =
+        records.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(records.len(), 4);
+    assert!(records.iter().all(|record| record["body_bytes"] == LENGTH), "{records:?}");
+    assert_eq!(*asked.lock().expect("no panic"), [ALL, ALL], "its memory was given back");
+}

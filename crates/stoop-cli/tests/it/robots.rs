@@ -13,7 +13,8 @@ use crate::server::refusing;
 use crate::stoop::{run, stoop};
 
 /// A site that answers `/robots.txt` with a status and a file after a while, `/to/PATH` with a redirect to a path,
-/// `/away/HOST/PATH` with one to another host, and all else with 200; or all with a redirect to another host.
+/// `/away/HOST/PATH` with one to another host, which has 24 KB of content in `/far/HOST/PATH`, `/large` with 100 KB, and all
+/// else with 200; or all with a redirect to another host.
 #[derive(Clone)]
 struct Site {
     address: SocketAddr,
@@ -74,6 +75,15 @@ fn serve(
             path if path.starts_with("/away/") => {
                 let to = &path[6..];
                 format!("HTTP/1.1 302 X\r\nlocation: http://{to}\r\ncontent-length: 0\r\n\r\n")
+            }
+            path if path.starts_with("/far/") => {
+                let (to, content) = (&path[5..], "moved ".repeat(4000));
+                let length = content.len();
+                format!("HTTP/1.1 302 X\r\nlocation: http://{to}\r\ncontent-length: {length}\r\n\r\n{content}")
+            }
+            "/large" => {
+                let content = "x".repeat(100_000);
+                format!("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n{content}")
             }
             "/robots.txt" => {
                 thread::sleep(Duration::from_millis(400));
@@ -267,4 +277,18 @@ fn an_origin_that_all_workers_come_to_is_asked_once() {
         let files = site.paths().iter().filter(|path| *path == "/robots.txt").count();
         assert_eq!(files, 1, "{:?}", site.paths());
     }
+}
+
+/// It kept that memory while robots.txt of where it leads was asked for, and with it the place of the one content that may
+/// take more than there is: what came next waited for it for ever.
+#[test]
+fn a_redirect_gives_the_memory_of_its_content_back_before_it_waits() {
+    let [from, to] = [1, 2].map(|n| Site::start([127, 0, 77, n], "404 X", ""));
+    let list =
+        from.urls(&[&format!("/far/{}/large", to.address), "/large"]) + &to.urls(&["/large"]);
+    let options = "fetch -f warc --robots -c 1 --content-memory 4KiB --duration 30 --summary json";
+    let ran = run(stoop(options), &*list);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let summary: Value = serde_json::from_str(&ran.stderr).expect("JSON");
+    assert_eq!((&summary["totalUrls"], &summary["2xx"]), (&3.into(), &3.into()), "{summary}");
 }

@@ -46,6 +46,13 @@ pub(crate) struct NoRoom {
     pages: u32,
 }
 
+impl Reservation {
+    /// Whether it has the place of the one that may take more than there is.
+    pub(crate) fn is_exempt(&self) -> bool {
+        self.exemption.is_some()
+    }
+}
+
 impl BodyBudget {
     /// A budget of `bytes`.
     pub(crate) fn new(bytes: usize) -> Self {

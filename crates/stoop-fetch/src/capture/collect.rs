@@ -169,7 +169,11 @@ impl Collector {
         }
         let mut part = None;
         if intake.spill.is_some() {
-            let whole = fault.as_ref().and_then(|fault| Whole::of(intake.response, fault));
+            // A part waits for the turn of its host. With the place of the one that may take more than there is, all others
+            // would wait for it, and so would their permits, of which it needs one.
+            let may_wait = !intake.reservation.is_exempt();
+            let fault = fault.as_ref();
+            let whole = fault.filter(|_| may_wait).and_then(|it| Whole::of(intake.response, it));
             let finished = match whole {
                 None => Box::pin(self.finish(&mut intake, fault.is_some(), clock)).await,
                 Some(whole) => {

@@ -54,20 +54,24 @@ impl<F: RecordFormat> Worker<F> {
         let mut outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
         for _ in 0..ORIGINS_MAX {
             let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
+            // Its content and the memory of that are given back before anything is waited for: what is received next, of
+            // this job or of others, may wait for them.
+            let exchanges = outcome.into_exchanges();
+            self.run.relieve();
             if let Permission::Denied { outcome: refused, .. } | Permission::Unknown(refused) =
                 robots.ask(&to).await
             {
                 let refused = Outcome { is_host_silent: false, ..refused };
-                return refused.after(outcome.into_exchanges());
+                return refused.after(exchanges);
             }
             let request = match self.request_of_slot(index) {
                 Ok(request) => request,
-                Err(outcome) => return outcome,
+                Err(outcome) => return outcome.after(exchanges),
             };
             if let Ok(Some(url)) = request.as_ref().map(Request::url)
                 && let Err(suspended) = in_turn.turn(url).await
             {
-                return suspended.after(outcome.into_exchanges());
+                return suspended.after(exchanges);
             }
             self.slots.borrow_mut().restart(index);
             outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
