@@ -91,8 +91,8 @@ pub(crate) enum LineFormat {
     /// one JSON object a line, with more fields
     Jsonl,
     /// an archive of requests and answers with their content, WARC/1.1, compressed unless the name of
-    /// FILE ends with .warc; with an index in CDXJ beside FILE, crawl.cdxj for crawl.warc.gz, and in a
-    /// folder beside each file
+    /// FILE ends with .warc; with an index in CDXJ beside FILE, crawl.warc.gz.cdxj for crawl.warc.gz,
+    /// and in a folder beside each file
     Warc,
     /// a tar of samples as WebDataset reads it: for each URL its record, KEY.json, after its content, as
     /// KEY.jpg; what --truncate cut, or broke off, is KEY.jpg.truncated, and no sample

@@ -28,4 +28,4 @@ pub use self::folder::{RunFolder, RunFolderError};
 pub(crate) use self::numbering::{Admission, Numbering};
 pub(crate) use self::sink::SyncContent;
 pub use self::writer::{Checkpoint, OutputFile, ResumableWriter};
-pub(crate) use self::writer::{cut, no_state};
+pub(crate) use self::writer::{cut, no_state, removed};

@@ -111,10 +111,7 @@ impl ResumableWriter for OutputFile {
         let state = state.map(|state| state.try_into().map(u64::from_le_bytes));
         let end = state.transpose().map_err(|_| no_state())?.unwrap_or(0);
         if let Some(path) = self.made.take().filter(|_| end > 0) {
-            // A run without its earlier records must not look like one that is whole.
-            let _ = fs::remove_file(path);
-            let text = format!("it is not there any more, and had {end} bytes when the run ended");
-            return Err(io::Error::new(ErrorKind::NotFound, text));
+            return Err(removed(&path, end));
         }
         cut(&mut self.file, end)?;
         self.end = end;
@@ -151,6 +148,14 @@ pub(crate) fn cut(file: &mut File, length: u64) -> io::Result<()> {
         file.seek(SeekFrom::Start(length))?;
     }
     Ok(())
+}
+
+/// The error for an output that was removed, which had so many bytes. The file that was made in its place is removed: a run
+/// without its earlier records must not look like one that is whole.
+pub(crate) fn removed(path: &Path, bytes: u64) -> io::Error {
+    let _ = fs::remove_file(path);
+    let text = format!("it is not there any more, and had {bytes} bytes when the run ended");
+    io::Error::new(ErrorKind::NotFound, text)
 }
 
 /// The error for a state that this writer did not write.

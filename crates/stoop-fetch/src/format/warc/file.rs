@@ -9,14 +9,14 @@ use super::index_file::IndexFile;
 use crate::format::blocks::BlockFile;
 use crate::format::frames::{OpenFrame, not_whole};
 use crate::format::{ShardFormat, ShardRecords, pieces};
-use crate::journal::{Checkpoint, ResumableWriter, cut, no_state};
+use crate::journal::{Checkpoint, ResumableWriter, cut, no_state, removed};
 
-/// Writes the records of a run to one archive, and its index in CDXJ beside it: `crawl.cdxj` beside `crawl.warc.gz`. It
+/// Writes the records of a run to one archive, and its index in CDXJ beside it: `crawl.warc.gz.cdxj` beside `crawl.warc.gz`. It
 /// takes what a run writes in the format that it was made with ([`Warc::open`]), and nothing else.
 ///
 /// Both files are made anew, unless a run with a [`RunFolder`](crate::RunFolder) goes on. The index is there when the run
-/// has ended; until then its lines are in `crawl.cdxj.lines.partial`, in their order, and 16 MiB of memory are taken to sort
-/// them, however many they are.
+/// has ended; until then its lines are in `crawl.warc.gz.cdxj.lines.partial`, in their order, and 16 MiB of memory are taken to sort
+/// them, and 16 KiB more for each 16 MiB of them.
 #[cfg_attr(docsrs, doc(cfg(feature = "warc")))]
 #[derive(Debug)]
 pub struct WarcFile {
@@ -25,6 +25,8 @@ pub struct WarcFile {
     file: BlockFile,
     bytes: u64,
     index: IndexFile,
+    /// Where the archive is, if it was not there before.
+    made: Option<PathBuf>,
     /// The record of which a part is in the file, with where it begins.
     open: Option<(OpenFrame, u64)>,
     has_begun: bool,
@@ -33,8 +35,8 @@ pub struct WarcFile {
 }
 
 impl Warc {
-    /// The format and the writer of a run whose records are one file at `path`, with its index beside it: `crawl.cdxj` beside
-    /// `crawl.warc` or `crawl.warc.gz`. They belong together. What is there is made anew, unless a run with a
+    /// The format and the writer of a run whose records are one file at `path`, with its index beside it: `crawl.warc.gz.cdxj` beside
+    /// `crawl.warc.gz`. They belong together. What is there is made anew, unless a run with a
     /// [`RunFolder`](crate::RunFolder) goes on.
     ///
     /// ```
@@ -44,7 +46,7 @@ impl Warc {
     /// # std::fs::create_dir_all(&folder)?;
     /// let (format, writer) = Warc::new().open(folder.join("crawl.warc.gz"))?;
     /// Fetch::new().run(Lines::new(&b"http://127.0.0.1:1/\n"[..]), format, writer)?;
-    /// assert!(folder.join("crawl.cdxj").exists());
+    /// assert!(folder.join("crawl.warc.gz.cdxj").exists());
     /// # std::fs::remove_dir_all(&folder).ok();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -62,6 +64,7 @@ impl WarcFile {
     /// # Errors
     /// The system's.
     fn open(format: Warc, path: &Path) -> io::Result<(ShardRecords<Warc>, Self)> {
+        let made = (!path.exists()).then(|| path.to_owned());
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is no file, and has no place for an index beside it"));
@@ -74,6 +77,7 @@ impl WarcFile {
             file: BlockFile::new(file),
             bytes: 0,
             index: IndexFile::new(index_path(path)),
+            made,
             open: None,
             has_begun: false,
             is_resumable: false,
@@ -148,6 +152,9 @@ impl ResumableWriter for WarcFile {
         let remembers = self.format.begin_resumable();
         let Some(state) = state else { return self.begin() };
         let (bytes, index_bytes) = places(state).ok_or_else(no_state)?;
+        if let Some(path) = self.made.take().filter(|_| bytes > 0) {
+            return Err(removed(&path, bytes));
+        }
         self.file.go_to(bytes, cut)?;
         let format = &mut self.format;
         self.index.reopen(index_bytes, |line| {
@@ -192,15 +199,9 @@ fn places(state: &[u8]) -> Option<(u64, u64)> {
     Some((u64::from_le_bytes(*bytes), u64::from_le_bytes(index_bytes.try_into().ok()?)))
 }
 
-/// Where the index of an archive is: `.cdxj` in place of `.warc` or `.warc.gz`, or behind another name.
+/// Where the index of an archive is.
 fn index_path(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let is_gzip = name.ends_with(b".warc.gz");
-    let stem = if is_gzip { path.with_extension("") } else { path.to_owned() };
-    if is_gzip || name.ends_with(b".warc") {
-        return stem.with_extension("cdxj");
-    }
-    let mut path = stem.into_os_string();
+    let mut path = path.as_os_str().to_owned();
     path.push(".cdxj");
     path.into()
 }

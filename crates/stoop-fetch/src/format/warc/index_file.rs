@@ -54,7 +54,10 @@ impl IndexFile {
                 fs::rename(&self.path, &path).and_then(|()| open())
             }
             opened => opened,
-        }?;
+        }
+        .map_err(|error| {
+            io::Error::new(error.kind(), format!("its index, {}: {error}", self.path.display()))
+        })?;
         cut(&mut lines, length)?;
         lines.seek(SeekFrom::Start(0))?;
         let mut reader = BufReader::with_capacity(WRITE_BYTES, (&lines).take(length));

@@ -1,6 +1,7 @@
 //! Tests of an archive in one file, that one writer leaves and another goes on with.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -34,7 +35,7 @@ impl Folder {
     /// The URLs of the index, whose lines lead to their records.
     fn indexed(&self) -> Vec<String> {
         let archive = fs::read(self.0.join("a.warc")).expect("written");
-        let index = fs::read_to_string(self.0.join("a.cdxj")).expect("written");
+        let index = fs::read_to_string(self.0.join("a.warc.cdxj")).expect("written");
         assert!(index.lines().is_sorted());
         let urls = index.lines().map(|line| {
             let line: Value =
@@ -110,9 +111,9 @@ fn an_archive_is_made_anew_with_its_index() {
     for urls in [&["http://b/", "http://a/", "http://c/"][..], &["http://d/"]] {
         let (mut records, mut writer) = Warc::new().uncompressed().open(&path).expect("a file");
         write(&mut records, &mut writer, urls);
-        assert_eq!(folder.names(), ["a.cdxj.lines.partial", "a.warc"], "of before is gone");
+        assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj.lines.partial"], "of before is gone");
         end(&mut records, &mut writer);
-        assert_eq!(folder.names(), ["a.cdxj", "a.warc"]);
+        assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj"]);
         let mut urls = urls.to_vec();
         urls.sort_unstable();
         assert_eq!(folder.indexed(), urls);
@@ -141,13 +142,13 @@ fn an_archive_goes_on_where_it_was_with_its_index() {
     drop(second);
     let (mut records, mut third) = open();
     third.restore(Some(&checkpoint.state)).expect("as it was");
-    assert_eq!(folder.names(), ["a.cdxj.lines.partial", "a.warc"]);
+    assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj.lines.partial"]);
     write(&mut records, &mut third, &["http://a/"]);
     end(&mut records, &mut third);
     assert!(third.removes(), "the lines");
     let checkpoint = third.checkpoint().expect("writable");
     third.committed().expect("writable");
-    assert_eq!(folder.names(), ["a.cdxj", "a.warc"]);
+    assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj"]);
     assert_eq!(folder.indexed(), ["http://a/", "http://b/", "http://c/"]);
     // One that was complete goes on, too.
     let (mut records, mut fourth) = open();
@@ -156,7 +157,7 @@ fn an_archive_goes_on_where_it_was_with_its_index() {
     end(&mut records, &mut fourth);
     fourth.checkpoint().expect("writable");
     fourth.committed().expect("writable");
-    assert_eq!(folder.names(), ["a.cdxj", "a.warc"]);
+    assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj"]);
     assert_eq!(folder.indexed().len(), 4);
     let (_, mut other) = open();
     other.restore(Some(b"another state")).expect_err("it is of another output");
@@ -236,13 +237,21 @@ fn what_could_be_lost_is_not_referred_to_and_what_is_there_is() {
 }
 
 #[test]
-fn an_index_is_named_by_its_archive() {
-    for (path, index) in [
-        ("x/crawl.warc.gz", "x/crawl.cdxj"),
-        ("crawl.1.warc", "crawl.1.cdxj"),
-        ("crawl.gz", "crawl.gz.cdxj"),
-        ("crawl", "crawl.cdxj"),
-    ] {
-        assert_eq!(index_path(Path::new(path)), Path::new(index));
-    }
+fn what_was_removed_is_told_and_not_made_again() {
+    let folder = Folder::new("removed");
+    let path = folder.0.join("a.warc");
+    let open = || Warc::new().uncompressed().open(&path).expect("a file");
+    let (mut records, mut first) = open();
+    first.restore(None).expect("a beginning");
+    write(&mut records, &mut first, &["http://a/"]);
+    let state = first.checkpoint().expect("writable").state;
+    drop(first);
+    fs::remove_file(&path).expect("there");
+    let error = open().1.restore(Some(&state)).expect_err("it was removed");
+    assert!(error.to_string().starts_with("it is not there any more"), "{error}");
+    assert_eq!(folder.names(), ["a.warc.cdxj.lines.partial"]);
+    fs::write(&path, vec![b'x'; 10_000]).expect("writable");
+    fs::remove_file(folder.0.join("a.warc.cdxj.lines.partial")).expect("there");
+    let error = open().1.restore(Some(&state)).expect_err("its index was removed");
+    assert!(error.to_string().contains("its index, ") && error.kind() == ErrorKind::NotFound);
 }
