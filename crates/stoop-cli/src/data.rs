@@ -56,17 +56,16 @@ impl DataArgs {
         self.0.iter().any(|(kind, _)| *kind == DataKind::Json)
     }
 
-    /// The files that content is read from, each with its option; not standard input.
+    /// The files that content is read from, each with its option; `-` is standard input.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let files = self.0.iter().filter_map(|(kind, value)| {
+        self.0.iter().filter_map(|(kind, value)| {
             let path = match kind {
                 DataKind::Raw => None,
                 DataKind::Urlencode => value.find(['=', '@']).map(|at| &value[at..]),
                 DataKind::Data | DataKind::Binary | DataKind::Json => Some(value.as_str()),
             };
             path.and_then(|path| path.strip_prefix('@')).map(|path| (kind.option(), path))
-        });
-        files.filter(|(_, path)| *path != "-")
+        })
     }
 
     /// All of it as one: with `&` between the pieces, but for JSON.
@@ -226,6 +225,7 @@ mod tests {
         let args = DataArgs(items.map(|(kind, value)| (kind, value.to_owned())).to_vec());
         let expected = [
             ("--data", "a"),
+            ("--data-binary", "-"),
             ("--data-urlencode", "e"),
             ("--data-urlencode", "f"),
             ("--json", "h"),

@@ -34,8 +34,8 @@ pub(crate) struct ContentArgs {
 
     /// Replace a file that has the name, at once
     ///
-    /// So a copy of a site is brought up to date. Without it content that differs gets a name of its own, with ~ and digits
-    /// behind it
+    /// So a copy of a site is brought up to date. Where several URLs of a list have the same name, the file is that of the
+    /// one that was done last. Without this option content that differs gets a name of its own, with ~ and digits behind it
     #[arg(long, requires = "save")]
     save_replace: bool,
 

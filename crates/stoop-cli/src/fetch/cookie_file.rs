@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use stoop::CookieJar;
@@ -22,6 +23,12 @@ impl CookieFile {
     /// # Errors
     /// [`CommandFailure::Io`] for a file that cannot be read, or not be written: that is found before the run.
     pub(super) fn open(path: PathBuf) -> Result<Self, CommandFailure> {
+        if fs::metadata(&path).is_ok_and(|there| there.file_type().is_fifo()) {
+            return Err(CommandFailure::Usage(format!(
+                "--cookie-jar {} is a pipe: cookies are read before the run and written after it, which takes a file",
+                path.display()
+            )));
+        }
         let jar = CookieJar::new();
         let loaded = match File::open(&path) {
             Ok(file) => jar.load_netscape(BufReader::new(file)).map(drop),

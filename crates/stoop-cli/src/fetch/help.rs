@@ -103,27 +103,28 @@ kept beside their file, not compressed, until that is complete. A crash of the m
 to that of the process, may lose the last 30 s, and the run with them: files of --save of these 30 s
 may be missing or empty though their URLs count as done, and are not fetched again.
 
-Fetching again: with --if-changed-since a GET or HEAD has If-None-Match and If-Modified-Since with the
-etag and last_modified that an earlier run has for its URL, as they came, unless the URL has such
-fields or a Range of its own. What has not changed is a record of status 304, without content, and
-nothing is saved; its etag and last_modified are those that were sent where the answer has none, so
-that runs can follow on each other. -f warc refers to the earlier answer (revisit,
+Fetching again: with --if-changed-since a GET or HEAD has If-None-Match and If-Modified-Since with
+the etag and last_modified that an earlier run has for its URL, as they came, unless the URL has
+such fields or a Range of its own. What has not changed is a record of status 304, without content,
+and nothing is saved; its etag and last_modified are those that were sent where the answer has none,
+so that runs can follow on each other. -f warc refers to the earlier answer (revisit,
 server-not-modified). Validators belong to the URL that gave them: where a redirect leads, those of
-its target are sent. FILE is read before the run begins. Of it counts what has the status 200, 203 or
-304 and all of its content, the latest record of each URL, without URLs with a password. It takes 48
-bytes of memory for each URL, and some 50 to 80 more for one with an ETag or a Last-Modified. csv and
-CDXJ have neither.
+its target are sent. FILE is read before the run begins. Of it counts what has the status 200, 203
+or 304 and all of its content, the latest record of each URL, without URLs with a password. It takes
+48 bytes of memory for each URL, and some 50 to 80 more for one with an ETag or a Last-Modified. csv
+and CDXJ have neither.
 
-Report: --report writes a page of HTML that needs no script and fetches nothing. It is there as a whole
-or not at all, is written after a signal too, and says then that the run ended early. '--summary full'
-tells most of it as text. Hosts count by their names; where there are more than some thousands, those
-are kept that are slow or fail. It takes 1 MiB of memory for each core, and so does the progress.
+Report: --report writes a page of HTML that needs no script and fetches nothing. It is there as a
+whole or not at all, is written after a signal too, and says then that the run ended early.
+'--summary full' tells most of it as text. Hosts count by their names; where there are more than
+some thousands, those are kept that are slow or fail. It takes 1 MiB of memory for each core, and so
+does the progress.
 
 Retries: --retry N repeats what failed to connect, closed_early, reset and read_timeout, also while
 content comes, and 408, 429, 500, 502, 503 and 504; after 100 ms, 200 ms and so on, up to 10 s, at
 random from half of that on, or as Retry-After says, up to 60 s. What has come of the content is
-dropped before that, but for a file of --save that is being written (content of more than 1 MiB): its
-rest is asked for by Range and If-Range, where the answer has a strong ETag or, without one, a
+dropped before that, but for a file of --save that is being written (content of more than 1 MiB):
+its rest is asked for by Range and If-Range, where the answer has a strong ETag or, without one, a
 Last-Modified a minute before its Date; what the server has changed begins anew. Not repeated are
 POST and PATCH whose request may have been processed, what --max-body cuts, and what would begin
 after the deadline. --retry-on says for which kinds and statuses instead. attempts tells how many
@@ -144,7 +145,8 @@ Columns (csv), in order of completion:
   code         the status after redirects, or the kind of error (dns_nxdomain, total_timeout, ...)
   start_time   when the URL was started, after it waited for its turn: RFC 3339, UTC, milliseconds
   duration     from then to the last byte of the body, redirects included, in whole milliseconds
-  body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for an error
+  body_length  bytes of the body after transfer-coding, and with --compressed decoded; 0 for
+               an error
 
 Fields (jsonl): v, the version of these fields, 1; id and meta, if the job has them; url, method,
 start_time and ok (2xx); duration_us; status, final_url, redirects (followed before it), attempts,

@@ -16,8 +16,8 @@ use crate::failure::CommandFailure;
 /// So many links lead from one to the next, at most, as Linux has it.
 const LINKS_MAX: usize = 40;
 
-/// How the names of the files begin that a run keeps in its folder.
-const OF_RUN: &str = "stoop.";
+/// The names of the files that a run keeps in its folder, and of its folder there.
+const OF_RUN: [&str; 4] = ["stoop.journal", "stoop.checks", "stoop.lock", "stoop.sitemaps"];
 /// How the names of the files begin that have the records of a folder.
 const OF_RECORDS: [&str; 2] = ["part-", "part."];
 
@@ -59,6 +59,11 @@ pub(super) fn check(
     output: &RecordOutput,
     format: LineFormat,
 ) -> Result<(), CommandFailure> {
+    if let [one, other, ..] = stdin_readers(args)[..] {
+        return Err(CommandFailure::Usage(format!(
+            "{one} and {other} both read standard input: one of them needs a file"
+        )));
+    }
     let files = named_files(args, output, format);
     for (at, file) in files.iter().enumerate() {
         for earlier in &files[..at] {
@@ -71,6 +76,22 @@ pub(super) fn check(
         }
     }
     Ok(())
+}
+
+/// What reads standard input.
+fn stdin_readers(args: &FetchArgs) -> Vec<&'static str> {
+    let list = is_list_on_stdin(args).then_some("the list of URLs");
+    let headers = args.header.iter().filter(|header| header.as_bytes() == b"@-");
+    let data = args.data.files().filter(|(_, path)| *path == "-");
+    let readers = list.into_iter().chain(headers.map(|_| "--header @-"));
+    readers.chain(data.map(|(option, _)| option)).collect()
+}
+
+fn is_list_on_stdin(args: &FetchArgs) -> bool {
+    match &args.input.input {
+        Some(path) => path.as_os_str() == "-",
+        None => args.urls.is_empty(),
+    }
 }
 
 /// All files and folders that the options name: an option that takes one has a line here.
@@ -106,22 +127,23 @@ fn named_files<'a>(
             add("--header", Path::new(OsStr::from_bytes(path)), Read);
         }
     }
-    for (option, path) in args.data.files() {
+    for (option, path) in args.data.files().filter(|(_, path)| *path != "-") {
         add(option, Path::new(path), Read);
     }
     match output {
-        RecordOutput::File(path) => add("--output", path, Written),
+        RecordOutput::File(path) => {
+            add("--output", path, Written);
+            if format == LineFormat::Warc && is_indexed(path) {
+                all.extend(NamedFile::of_index(path));
+            }
+        }
         // Without --output it is that of --run.
         RecordOutput::Folder(path) if args.output.output.is_some() => {
             add("--output", path, Folder);
         }
         RecordOutput::Stdout | RecordOutput::Folder(_) | RecordOutput::Nowhere => {}
     }
-    let is_stdin = match &args.input.input {
-        Some(path) => path.as_os_str() == "-",
-        None => args.urls.is_empty(),
-    };
-    if is_stdin {
+    if is_list_on_stdin(args) {
         all.push(NamedFile::stream("standard input", "/dev/stdin", Read));
     }
     if *output == RecordOutput::Stdout {
@@ -143,6 +165,16 @@ impl<'a> NamedFile<'a> {
         let identity = Identity::of(Path::new(path));
         let identity = identity.filter(|identity| matches!(identity, Identity::Inode(..)));
         Self { option: name, path: None, usage, identity }
+    }
+
+    /// The index of an archive, and its lines until that is whole.
+    fn of_index(archive: &Path) -> [Self; 2] {
+        ["cdxj", "cdxj.lines.partial"].map(|end| {
+            let mut path = archive.as_os_str().to_owned();
+            path.push(".");
+            path.push(end);
+            Self::new("the index of --output", PathBuf::from(path), Usage::Written)
+        })
     }
 
     /// The name under which it is written until it is whole, if it has one.
@@ -179,6 +211,14 @@ impl Identity {
             Err(_) => Some(Self::Place(place(path))),
         }
     }
+}
+
+/// Whether an archive at a path has an index beside it: that is a file, or will be one, and no stream by its name.
+pub(super) fn is_indexed(path: &Path) -> bool {
+    let is_stream = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"]
+        .iter()
+        .any(|name| path.starts_with(name));
+    !is_stream && (path.is_file() || !path.exists())
 }
 
 /// Where a path leads: also where nothing is there, as it will be once it is made.
@@ -220,7 +260,7 @@ fn owned_fault(file: &NamedFile<'_>, args: &FetchArgs, output: &RecordOutput) ->
     let path = file.path.as_deref().filter(|_| file.usage != Usage::Folder)?;
     file.identity.as_ref()?;
     if let Some(run) = &args.run.run
-        && (is_within(path, run, &[OF_RUN]) || is_linked(file, run))
+        && (is_own(path, run) || is_linked(file, run))
     {
         return Some(format!(
             "{} is a file that the run keeps in its folder, --run {}: it needs another name",
@@ -242,6 +282,12 @@ fn owned_fault(file: &NamedFile<'_>, args: &FetchArgs, output: &RecordOutput) ->
     }
 }
 
+/// Whether a path is that of a file that a run keeps in its folder.
+fn is_own(path: &Path, run: &Path) -> bool {
+    let path = place(path);
+    OF_RUN.iter().any(|name| path == place(&run.join(name)))
+}
+
 /// Whether a file is in a folder, by a name that begins so.
 fn is_within(path: &Path, folder: &Path, begins: &[&str]) -> bool {
     let path = place(path);
@@ -252,8 +298,7 @@ fn is_within(path: &Path, folder: &Path, begins: &[&str]) -> bool {
 
 /// Whether a file has another name in the folder of a run, as one of those that it keeps.
 fn is_linked(file: &NamedFile<'_>, run: &Path) -> bool {
-    let names = ["stoop.journal", "stoop.checks", "stoop.lock"];
-    names.iter().any(|name| file.identity == Identity::of(&run.join(name)))
+    OF_RUN.iter().any(|name| file.identity == Identity::of(&run.join(name)))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use tokio::time::{Instant, interval, sleep_until};
 use super::begin::Begin;
 use super::describe::describe;
 use super::jobs::{check_columns, jobs};
+use super::option_files::is_indexed;
 use super::output::{LineSink, RecordOutput};
 use super::output_args::{CompressionName, LineFormat};
 use super::plan::{FetchPlan, UrlSource};
@@ -213,8 +214,8 @@ fn start(begin: Begin, plan: &FetchPlan) -> Result<Run, FetchError> {
 /// The archive that is one file, and gets an index beside it: what is there may also be a device or a pipe.
 fn indexed_archive(plan: &FetchPlan) -> Option<&Path> {
     match &plan.output {
-        RecordOutput::File(path) if plan.format == LineFormat::Warc => {
-            Some(path.as_path()).filter(|path| path.is_file() || !path.exists())
+        RecordOutput::File(path) if plan.format == LineFormat::Warc && is_indexed(path) => {
+            Some(path)
         }
         _ => None,
     }

@@ -33,10 +33,10 @@ impl WholeFile {
     /// # Errors
     /// Another process is writing it, or the system's.
     pub(super) fn at(path: &Path) -> io::Result<Option<Self>> {
-        // The file that a link leads to is the one to be replaced.
-        let path = match fs::canonicalize(path) {
-            Ok(path) if !path.is_file() => return Ok(None),
-            Ok(path) => path,
+        // The file that a link leads to is the one to be replaced. A link of /proc can lead to a pipe, which has no path.
+        let path = match fs::metadata(path) {
+            Ok(there) if !there.is_file() => return Ok(None),
+            Ok(_) => fs::canonicalize(path)?,
             Err(_) => path.to_owned(),
         };
         let mut partial = path.clone().into_os_string();
@@ -86,5 +86,25 @@ impl Drop for WholeFile {
         if !self.is_whole {
             let _ = fs::remove_file(&self.partial);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// It was replaced by a file: `/dev/stdout` is such a link.
+    #[test]
+    fn a_link_to_a_pipe_is_no_file() {
+        let (_reader, writer) = io::pipe().expect("two descriptors");
+        let process = std::process::id();
+        let link = std::env::temp_dir().join(format!("stoop-link-to-a-pipe-{process}"));
+        symlink(format!("/proc/{process}/fd/{}", writer.as_raw_fd()), &link).expect("writable");
+        assert!(WholeFile::at(&link).expect("no error").is_none());
+        assert!(fs::symlink_metadata(&link).expect("it is there").is_symlink());
+        fs::remove_file(link).expect("it is there");
     }
 }

@@ -66,6 +66,11 @@ fn listed(line: &str, folder: &Path, manifest: &Path) -> Result<PathBuf, Command
             "{manifest} has a line that is none of a manifest"
         )));
     };
+    if file.contains('/') {
+        return Err(CommandFailure::Io(format!(
+            "{manifest} names {file}, which is not in its folder"
+        )));
+    }
     let path = folder.join(&file);
     if !is_part(Some(&file)) {
         return Err(CommandFailure::Io(format!(

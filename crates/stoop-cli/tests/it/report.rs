@@ -102,6 +102,11 @@ fn a_report_of_a_folder_is_that_of_the_files_that_its_manifests_list() {
         let text = reported.stderr;
         assert!(text.contains(&part) && text.contains("not as it was written"), "{text}");
     }
+    let manifest = folder.join("part.manifest");
+    let outside = "{\"file\":\"../lines.csv\",\"records\":1,\"bytes\":1}\n";
+    std::fs::write(manifest, outside).expect("writable");
+    let told = report().stderr;
+    assert!(told.contains("../lines.csv, which is not in its folder"), "{told}");
     for entry in std::fs::read_dir(&folder).expect("there").flatten() {
         if entry.file_name().to_string_lossy().ends_with(".manifest") {
             std::fs::remove_file(entry.path()).expect("ours");

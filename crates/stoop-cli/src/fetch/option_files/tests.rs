@@ -87,14 +87,22 @@ fn a_file_that_is_written_has_one_option() {
             "u -f parquet -o ~/a --report ~/a.partial",
             "--report ~/a.partial and --output ~/a.partial are",
         ),
+        (
+            "-i ~/a.cdxj -f warc -o ~/a",
+            "--input ~/a.cdxj and the index of --output ~/a.cdxj are the same file, which",
+        ),
+        (
+            "u -f warc -o ~/a --report ~/a.cdxj.lines.partial",
+            "--report ~/a.cdxj.lines.partial and the index of --output ~/a.cdxj.lines.partial are",
+        ),
         // Those of a run, and of a folder of records.
         (
             "u --run ~/r -o ~/r/stoop.journal",
             "--output ~/r/stoop.journal is a file that the run keeps in its folder",
         ),
         (
-            "u --run ~/r/ -o ~/s/ --report ~/r/stoop.x",
-            "--report ~/r/stoop.x is a file that the run keeps",
+            "u --run ~/r/ -o ~/s/ --report ~/r/stoop.checks",
+            "--report ~/r/stoop.checks is a file that the run keeps",
         ),
         (
             "-i ~/d/stoop.lock --run ~/d/up/d -o ~/s/",
@@ -130,10 +138,25 @@ fn what_is_only_read_and_what_is_no_file_may_be_shared() {
         "u --run ~/d -o ~/d/lines --report ~/d/report.html --cookie-jar ~/d/jar",
         "u --run ~/d -o ~/stoop.journal",
         "u -o stoop.journal",
+        "u --run ~/d --report ~/d/stoop.html -d @-",
         "u -o ~/d/ --if-changed-since ~/d",
         "-i ~/d/part-00000.csv -o ~/d/",
     ] {
         assert_eq!(folder.said(line), Ok(()), "{line}");
+    }
+}
+
+/// The list was empty, or the content.
+#[test]
+fn standard_input_has_one_reader() {
+    let folder = Folder::new("stdin");
+    for (line, expected) in [
+        ("-d @-", "the list of URLs and --data both read standard input"),
+        ("-i - -H @-", "the list of URLs and --header @- both read standard input"),
+        ("u --json @- -H @-", "--header @- and --json both read standard input"),
+    ] {
+        let said = folder.said(line).expect_err(line);
+        assert!(said.starts_with(expected), "{line}: {said}");
     }
 }
 
