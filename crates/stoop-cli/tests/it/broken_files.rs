@@ -73,7 +73,7 @@ fn answer(mut stream: &TcpStream, script: Script, asked: &Asked) -> std::io::Res
     };
     let length = LENGTH - from;
     write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n{fields}\r\n")?;
-    stream.write_all(&whole[from..to])
+    stream.write_all(&whole[from..to.max(from)])
 }
 
 fn content() -> Vec<u8> {
@@ -200,4 +200,21 @@ fn an_answer_of_another_kind_is_told_and_what_a_job_asks_for_itself_stays() {
         fetch(Script { fields: TAG, then: whole }, "--retry 1 -H range:bytes=0-");
     assert_eq!(asked, ["bytes=0- ", "bytes=0- "]);
     assert!(is_whole(&record, &files), "{record}");
+}
+
+/// The request was not sent again where the refusal had no content, and the range was asked for again where 416 is retried.
+#[test]
+fn a_range_that_is_refused_is_asked_for_no_more() {
+    for refusal in ["416 No", "206 Part"] {
+        // What follows breaks off, too.
+        let again = "200 OK\r\netag: \"1\"";
+        let then: &[_] = Box::leak(Box::new([(refusal, LENGTH), (again, 0), (again, 0)]));
+        let script = Script { fields: TAG, then };
+        for options in ["--retry 3", "--retry 3 --retry-on closed_early,4xx"] {
+            let (record, asked, files) = fetch(script, options);
+            assert_eq!(asked, [ALL, ASKED, ALL, ALL], "{refusal} {options}");
+            assert!(is_whole(&record, &files), "{refusal} {options}: {record}");
+            assert_eq!(record["attempts"], 4, "{refusal} {options}");
+        }
+    }
 }

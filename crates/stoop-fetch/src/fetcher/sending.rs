@@ -18,6 +18,8 @@ struct Next {
     response: Response,
     exchanges: Vec<Exchange>,
     part: Option<Box<Part>>,
+    /// Whether the rest is asked for where it breaks off. A server that has refused that would again.
+    may_go_on: bool,
 }
 
 /// A response with its content, and what has failed of that, if something has.
@@ -34,6 +36,7 @@ struct Broken {
     outcome: Outcome,
     fault: Error,
     part: Option<Box<Part>>,
+    may_go_on: bool,
 }
 
 /// The content of a response: how long it was, or what failed.
@@ -73,7 +76,7 @@ impl Fetcher {
             false => (self.client.send(request).await, Vec::new()),
         };
         let mut next = match response {
-            Ok(response) => Next { response, exchanges, part: None },
+            Ok(response) => Next { response, exchanges, part: None, may_go_on },
             Err(error) => return Err((error, exchanges)),
         };
         loop {
@@ -81,9 +84,10 @@ impl Fetcher {
             let Received { outcome, fault: Some(fault), part } = received else {
                 return Ok(received.outcome);
             };
-            let broken = Broken { response: next.response, outcome, fault, part };
+            let Next { response, may_go_on, .. } = next;
+            let broken = Broken { response, outcome, fault, part, may_go_on };
             // In memory of its own: all slots would be larger by it.
-            next = match Box::pin(self.again(broken, may_go_on, clock)).await? {
+            next = match Box::pin(self.again(broken, clock)).await? {
                 Ok(next) => next,
                 Err(outcome) => return Ok(outcome),
             };
@@ -98,10 +102,9 @@ impl Fetcher {
     async fn again(
         &self,
         broken: Broken,
-        may_go_on: bool,
         clock: &impl Clock,
     ) -> Result<Result<Next, Outcome>, (Error, Vec<Exchange>)> {
-        let Broken { mut response, mut outcome, fault, part } = broken;
+        let Broken { mut response, mut outcome, fault, part, may_go_on } = broken;
         let rest = part.as_ref().filter(|_| may_go_on).map(|part| part.rest());
         // What is too long would be again.
         let may_pass = fault.kind() != ErrorKind::BodyTooLarge;
@@ -126,7 +129,7 @@ impl Fetcher {
         };
         match (next, part) {
             (Err(error), _) => Err((error, exchanges)),
-            (Ok(response), None) => Ok(Ok(Next { response, exchanges, part: None })),
+            (Ok(response), None) => Ok(Ok(Next { response, exchanges, part: None, may_go_on })),
             // What needs exchanges has content in memory, and no part of it in a file.
             (Ok(response), Some(part)) => {
                 let next = self.with_rest(response, outcome, &fault, part).await;
@@ -147,11 +150,12 @@ impl Fetcher {
         let (mut response, exchanges) = (response, Vec::new());
         if part.goes_on_in(&mut response, self.content_max) {
             let response = part.whole(response);
-            return Ok(Ok(Next { response, exchanges, part: Some(part) }));
+            return Ok(Ok(Next { response, exchanges, part: Some(part), may_go_on: true }));
         }
         drop(part);
         let attempts = response.attempts();
-        if NOT_WHOLE.contains(&response.status()) {
+        let is_refused = NOT_WHOLE.contains(&response.status());
+        if is_refused {
             let Some(again) = self.client.retry(&mut response, fault) else {
                 let details = outcome
                     .details
@@ -160,7 +164,7 @@ impl Fetcher {
             };
             response = again.await?;
         }
-        Ok(Ok(Next { response, exchanges, part: None }))
+        Ok(Ok(Next { response, exchanges, part: None, may_go_on: !is_refused }))
     }
 
     fn has_exchanges(&self) -> bool {
@@ -169,7 +173,7 @@ impl Fetcher {
 
     /// Receives the content of a response, and makes an outcome of both.
     async fn received(&self, next: &mut Next, is_head: bool, clock: &impl Clock) -> Received {
-        let Next { response, exchanges, part } = next;
+        let Next { response, exchanges, part, .. } = next;
         let unchanged = self.describer.unchanged(response, is_head);
         let mut details = self.describer.details(response, unchanged);
         // The clock is read only where the time is reported.
