@@ -87,7 +87,7 @@ impl Fetcher {
             let Next { response, may_go_on, .. } = next;
             let broken = Broken { response, outcome, fault, part, may_go_on };
             // In memory of its own: all slots would be larger by it.
-            next = match Box::pin(self.again(broken, clock)).await? {
+            next = match Box::pin(self.again(broken, clock)).await {
                 Ok(next) => next,
                 Err(outcome) => return Ok(outcome),
             };
@@ -95,15 +95,10 @@ impl Fetcher {
     }
 
     /// Sends the request of a response again whose content failed, and asks for the rest where that can be had and it may.
-    /// Returns its outcome where it is not sent.
     ///
     /// # Errors
-    /// There is no response; with the exchanges before.
-    async fn again(
-        &self,
-        broken: Broken,
-        clock: &impl Clock,
-    ) -> Result<Result<Next, Outcome>, (Error, Vec<Exchange>)> {
+    /// The outcome: that of the response where it is not sent again, and otherwise why there is none to that.
+    async fn again(&self, broken: Broken, clock: &impl Clock) -> Result<Next, Outcome> {
         let Broken { mut response, mut outcome, fault, part, may_go_on } = broken;
         let rest = part.as_ref().filter(|_| may_go_on).map(|part| part.rest());
         // What is too long would be again.
@@ -115,7 +110,7 @@ impl Fetcher {
             {
                 collector.give_up(*part, capture).await;
             }
-            return Ok(Err(outcome));
+            return Err(outcome);
         };
         // What has come of the content is dropped before anything is waited for, with its memory and its file, unless the
         // rest is asked for: then it is in its file.
@@ -128,29 +123,29 @@ impl Fetcher {
             false => (again.await, exchanges),
         };
         match (next, part) {
-            (Err(error), _) => Err((error, exchanges)),
-            (Ok(response), None) => Ok(Ok(Next { response, exchanges, part: None, may_go_on })),
+            (Err(error), _) => Err(self.failed_again(&error).after(exchanges)),
+            (Ok(response), None) => Ok(Next { response, exchanges, part: None, may_go_on }),
             // What needs exchanges has content in memory, and no part of it in a file.
-            (Ok(response), Some(part)) => {
-                let next = self.with_rest(response, outcome, &fault, part).await;
-                next.map_err(|error| (error, Vec::new()))
-            }
+            (Ok(response), Some(part)) => self.with_rest(response, outcome, &fault, part).await,
         }
     }
 
     /// The response to a request for the rest of content that broke off with this outcome, of which `part` has come, and
     /// what it goes on with. Where it has another part, the request is sent once more for all of the content.
+    ///
+    /// # Errors
+    /// As [`again`](Self::again).
     async fn with_rest(
         &self,
         response: Response,
         outcome: Outcome,
         fault: &Error,
         part: Box<Part>,
-    ) -> Result<Result<Next, Outcome>, Error> {
+    ) -> Result<Next, Outcome> {
         let (mut response, exchanges) = (response, Vec::new());
         if part.goes_on_in(&mut response, self.content_max) {
             let response = part.whole(response);
-            return Ok(Ok(Next { response, exchanges, part: Some(part), may_go_on: true }));
+            return Ok(Next { response, exchanges, part: Some(part), may_go_on: true });
         }
         drop(part);
         let attempts = response.attempts();
@@ -160,11 +155,16 @@ impl Fetcher {
                 let details = outcome
                     .details
                     .map(|details| Box::new(Details { attempts: Some(attempts), ..*details }));
-                return Ok(Err(Outcome { details, ..outcome }));
+                return Err(Outcome { details, ..outcome });
             };
-            response = again.await?;
+            response = again.await.map_err(|error| self.failed_again(&error))?;
         }
-        Ok(Ok(Next { response, exchanges, part: None, may_go_on: !is_refused }))
+        Ok(Next { response, exchanges, part: None, may_go_on: !is_refused })
+    }
+
+    /// The outcome of a request that was sent again, after a response: its protocol is spoken.
+    fn failed_again(&self, error: &Error) -> Outcome {
+        Outcome { is_not_spoken: false, ..self.failed(error) }
     }
 
     fn has_exchanges(&self) -> bool {
