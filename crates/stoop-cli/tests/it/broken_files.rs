@@ -112,7 +112,9 @@ fn the_rest_of_a_file_is_asked_for_where_its_server_tells_that_it_is_the_same() 
         ("etag: \"1\"\r\nlast-modified: Sun, 06 Nov 1994 08:49:37 GMT\r\n", "\"1\""),
         (HOUR, "Sun, 06 Nov 1994 08:49:37 GMT"),
     ] {
-        let rest: &str = REST.replace("\r\netag: \"1\"", "").leak();
+        // What is told by a tag has that, too, and a date need not be told again.
+        let of_date = || &*REST.replace("\r\netag: \"1\"", "").leak();
+        let rest = if fields.contains("etag") { REST } else { of_date() };
         let then: &[_] = Box::leak(Box::new([(rest, HALF)]));
         let (record, asked, files) = fetch(Script { fields, then }, "--retry 1");
         assert_eq!(asked, [ALL, &format!("bytes=1572864- {validator}")]);
@@ -123,7 +125,7 @@ fn the_rest_of_a_file_is_asked_for_where_its_server_tells_that_it_is_the_same() 
 
 #[test]
 fn it_is_asked_for_as_often_as_it_breaks_off() {
-    const THEN: &str = "206 Part\r\ncontent-range: bytes 2359296-3145727/3145728";
+    const THEN: &str = "206 Part\r\netag: \"1\"\r\ncontent-range: bytes 2359296-3145727/3145728";
     let script = Script { fields: TAG, then: &[(REST, HALF), (THEN, MORE)] };
     let (record, asked, files) = fetch(script, "--retry 2");
     assert_eq!(asked, [ALL, ASKED, "bytes=2359296- \"1\""]);
@@ -170,6 +172,7 @@ fn another_part_than_was_asked_for_is_not_taken() {
         REST.replace("1572864", "1572863"),
         REST.replace("bytes ", "lines "),
         REST.replace("etag: \"1\"", "etag: \"2\""),
+        REST.replace("\r\netag: \"1\"", ""),
         REST.replace("etag", "content-encoding: gzip\r\netag"),
         "206 Part\r\ncontent-type: multipart/byteranges; boundary=x".to_owned(),
         "416 No".to_owned(),
