@@ -104,6 +104,17 @@ fn is_whole(record: &Value, files: &[Vec<u8>]) -> bool {
         && files == [content()]
 }
 
+/// It has the digest of so much of it, and why that is not all.
+fn is_broken(record: &Value, at: usize) -> bool {
+    let digest = blake3::hash(&content()[..at]).to_hex().to_string();
+    record["error_kind"] == "closed_early"
+        && record["status"] == 200
+        && record["attempts"] == 2
+        && record["blake3"] == digest.as_str()
+        && record["sha256"].is_string()
+        && record["truncated"] == "disconnect"
+}
+
 #[test]
 fn the_rest_of_a_file_is_asked_for_where_its_server_tells_that_it_is_the_same() {
     for (fields, validator) in [
@@ -134,8 +145,7 @@ fn it_is_asked_for_as_often_as_it_breaks_off() {
     // With fewer attempts it is as it is without.
     let (record, asked, files) = fetch(script, "--retry 1");
     assert_eq!((asked.len(), files.len()), (2, 0));
-    let told = (&record["error_kind"], &record["attempts"], &record["truncated"]);
-    assert_eq!(told, (&"closed_early".into(), &2.into(), &"disconnect".into()), "{record}");
+    assert!(is_broken(&record, MORE), "{record}");
 }
 
 #[test]
@@ -187,8 +197,7 @@ fn another_part_than_was_asked_for_is_not_taken() {
         // Without another attempt the outcome is that it broke off.
         let (record, asked, files) = fetch(script, "--retry 1");
         assert_eq!((asked.len(), files.len()), (2, 0), "{status}");
-        let told = (&record["error_kind"], &record["status"], &record["attempts"]);
-        assert_eq!(told, (&"closed_early".into(), &200.into(), &2.into()), "{status}: {record}");
+        assert!(is_broken(&record, HALF), "{status}: {record}");
     }
 }
 

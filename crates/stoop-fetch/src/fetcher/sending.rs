@@ -7,7 +7,7 @@ use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusC
 
 use super::{Fetcher, target};
 use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
-use crate::record::{Details, Outcome, micros};
+use crate::record::{Outcome, micros};
 use crate::robots_known::KnownRobots;
 
 /// What answers a request for the rest of content, and has not that: another part, or that there is none.
@@ -105,17 +105,12 @@ impl Fetcher {
         let may_pass = fault.kind() != ErrorKind::BodyTooLarge;
         let retry = |response| self.client.retry_with(response, &fault, rest.unwrap_or_default());
         let Some(again) = may_pass.then(|| retry(&mut response)).flatten() else {
-            if let (Some(part), Some(collector)) = (part, &self.collector)
-                && let Some(capture) = &mut outcome.capture
-            {
-                collector.give_up(*part, capture).await;
-            }
-            return Err(outcome);
+            return Err(self.given_up(outcome, part).await);
         };
         // What has come of the content is dropped before anything is waited for, with its memory and its file, unless the
-        // rest is asked for: then it is in its file.
+        // rest is asked for: then it is in its file, which may be all there is in the end.
         let part = part.filter(|_| may_go_on);
-        let capture = outcome.capture.take();
+        let capture = outcome.capture.take_if(|_| part.is_none());
         let exchanges = capture.map(|capture| capture.exchanges).unwrap_or_default();
         clock.gave_back();
         let (next, exchanges) = match self.has_exchanges() {
@@ -126,7 +121,9 @@ impl Fetcher {
             (Err(error), _) => Err(self.failed_again(&error).after(exchanges)),
             (Ok(response), None) => Ok(Next { response, exchanges, part: None, may_go_on }),
             // What needs exchanges has content in memory, and no part of it in a file.
-            (Ok(response), Some(part)) => self.with_rest(response, outcome, &fault, part).await,
+            (Ok(response), Some(part)) => {
+                self.with_rest(response, outcome, &fault, part, clock).await
+            }
         }
     }
 
@@ -141,25 +138,38 @@ impl Fetcher {
         outcome: Outcome,
         fault: &Error,
         part: Box<Part>,
+        clock: &impl Clock,
     ) -> Result<Next, Outcome> {
         let (mut response, exchanges) = (response, Vec::new());
         if part.goes_on_in(&mut response, self.content_max) {
             let response = part.whole(response);
             return Ok(Next { response, exchanges, part: Some(part), may_go_on: true });
         }
-        drop(part);
         let attempts = response.attempts();
         let is_refused = NOT_WHOLE.contains(&response.status());
         if is_refused {
             let Some(again) = self.client.retry(&mut response, fault) else {
-                let details = outcome
-                    .details
-                    .map(|details| Box::new(Details { attempts: Some(attempts), ..*details }));
-                return Err(Outcome { details, ..outcome });
+                let mut outcome = self.given_up(outcome, Some(part)).await;
+                if let Some(details) = &mut outcome.details {
+                    details.attempts = Some(attempts);
+                }
+                return Err(outcome);
             };
+            drop((part, outcome));
+            clock.gave_back();
             response = again.await.map_err(|error| self.failed_again(&error))?;
         }
         Ok(Next { response, exchanges, part: None, may_go_on: !is_refused })
+    }
+
+    /// The outcome of a response whose content failed, of which this part has come, if no more of it is asked for.
+    async fn given_up(&self, mut outcome: Outcome, part: Option<Box<Part>>) -> Outcome {
+        if let (Some(part), Some(collector)) = (part, &self.collector)
+            && let Some(capture) = &mut outcome.capture
+        {
+            collector.give_up(*part, capture).await;
+        }
+        outcome
     }
 
     /// The outcome of a request that was sent again, after a response: its protocol is spoken.
