@@ -40,6 +40,7 @@ pub(crate) fn is_of_host(kind: ErrorKind) -> bool {
 }
 
 /// Whether an error says that HTTP, or HTTP over TLS, is not spoken at the URL of a job: it comes before a request is sent.
+/// Where there was a response before, its caller knows better.
 ///
 /// Not those of certificates, since http would have to be believed what https was not; of this machine; of the
 /// credentials for a proxy, through which http would go as well; and of a URL that a redirect leads to, which has a scheme.

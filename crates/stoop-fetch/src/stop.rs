@@ -30,7 +30,7 @@ pub struct Stop(Arc<State>);
 #[derive(Default)]
 struct State {
     is_requested: AtomicBool,
-    /// Wakes the source, which alone waits for the request.
+    /// Wakes one of the sources that wait for the request, which wakes the next.
     source_wake: Notify,
     /// The runs that end by it: their threads check the flag whenever they are woken.
     runs: Mutex<Vec<Weak<dyn Stoppable>>>,
@@ -77,16 +77,48 @@ impl Stop {
         self.0.is_requested.load(Relaxed)
     }
 
-    /// Waits until the end is requested. One waiter, the source, is woken.
+    /// Waits until the end is requested. Any number of tasks and threads may wait, such as the sources of several runs.
     pub async fn requested(&self) {
         while !self.is_requested() {
             self.0.source_wake.notified().await;
         }
+        // A notice wakes one, and is kept for one that does not wait yet.
+        self.0.source_wake.notify_one();
     }
 }
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State").field("is_requested", &self.is_requested).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::task::{JoinSet, yield_now};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// How long those are awaited that are woken.
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    /// The second waited for ever.
+    #[tokio::test]
+    async fn all_that_wait_for_the_end_are_woken() {
+        let stop = Stop::new();
+        let mut waiting = JoinSet::new();
+        for _ in 0..3 {
+            let stop = stop.clone();
+            waiting.spawn(async move { stop.requested().await });
+        }
+        // Each of them runs once.
+        yield_now().await;
+        assert!(waiting.try_join_next().is_none(), "none was requested");
+        stop.request();
+        timeout(LIMIT, waiting.join_all()).await.expect("all are woken");
+        timeout(LIMIT, stop.requested()).await.expect("later as well");
     }
 }

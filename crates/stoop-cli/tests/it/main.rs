@@ -2,6 +2,7 @@
 //!
 //! - `internet`: the synthetic internet, from the plan to the table
 //! - `http2`: the version that is used with each server, and the number of connections
+//! - `http_fallback`: what is not fetched over http, though a connection for https fails
 //! - `json_jobs`: lists whose lines are JSON objects
 //! - `large_files`: content that is longer than the memory for it
 //! - `extract`: what is told of answers beyond status, length and time
@@ -58,6 +59,7 @@ mod extract;
 mod follow_ups;
 mod get;
 mod http2;
+mod http_fallback;
 mod input;
 mod internet;
 mod json_jobs;

@@ -7,7 +7,7 @@ use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusC
 
 use super::{Fetcher, target};
 use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
-use crate::record::{Details, Outcome, micros};
+use crate::record::{Outcome, micros};
 use crate::robots_known::KnownRobots;
 
 /// What answers a request for the rest of content, and has not that: another part, or that there is none.
@@ -18,6 +18,8 @@ struct Next {
     response: Response,
     exchanges: Vec<Exchange>,
     part: Option<Box<Part>>,
+    /// Whether the rest is asked for where it breaks off. A server that has refused that would again.
+    may_go_on: bool,
 }
 
 /// A response with its content, and what has failed of that, if something has.
@@ -34,6 +36,7 @@ struct Broken {
     outcome: Outcome,
     fault: Error,
     part: Option<Box<Part>>,
+    may_go_on: bool,
 }
 
 /// The content of a response: how long it was, or what failed.
@@ -73,7 +76,7 @@ impl Fetcher {
             false => (self.client.send(request).await, Vec::new()),
         };
         let mut next = match response {
-            Ok(response) => Next { response, exchanges, part: None },
+            Ok(response) => Next { response, exchanges, part: None, may_go_on },
             Err(error) => return Err((error, exchanges)),
         };
         loop {
@@ -81,9 +84,10 @@ impl Fetcher {
             let Received { outcome, fault: Some(fault), part } = received else {
                 return Ok(received.outcome);
             };
-            let broken = Broken { response: next.response, outcome, fault, part };
+            let Next { response, may_go_on, .. } = next;
+            let broken = Broken { response, outcome, fault, part, may_go_on };
             // In memory of its own: all slots would be larger by it.
-            next = match Box::pin(self.again(broken, may_go_on, clock)).await? {
+            next = match Box::pin(self.again(broken, clock)).await {
                 Ok(next) => next,
                 Err(outcome) => return Ok(outcome),
             };
@@ -91,33 +95,22 @@ impl Fetcher {
     }
 
     /// Sends the request of a response again whose content failed, and asks for the rest where that can be had and it may.
-    /// Returns its outcome where it is not sent.
     ///
     /// # Errors
-    /// There is no response; with the exchanges before.
-    async fn again(
-        &self,
-        broken: Broken,
-        may_go_on: bool,
-        clock: &impl Clock,
-    ) -> Result<Result<Next, Outcome>, (Error, Vec<Exchange>)> {
-        let Broken { mut response, mut outcome, fault, part } = broken;
+    /// The outcome: that of the response where it is not sent again, and otherwise why there is none to that.
+    async fn again(&self, broken: Broken, clock: &impl Clock) -> Result<Next, Outcome> {
+        let Broken { mut response, mut outcome, fault, part, may_go_on } = broken;
         let rest = part.as_ref().filter(|_| may_go_on).map(|part| part.rest());
         // What is too long would be again.
         let may_pass = fault.kind() != ErrorKind::BodyTooLarge;
         let retry = |response| self.client.retry_with(response, &fault, rest.unwrap_or_default());
         let Some(again) = may_pass.then(|| retry(&mut response)).flatten() else {
-            if let (Some(part), Some(collector)) = (part, &self.collector)
-                && let Some(capture) = &mut outcome.capture
-            {
-                collector.give_up(*part, capture).await;
-            }
-            return Ok(Err(outcome));
+            return Err(self.given_up(outcome, part).await);
         };
         // What has come of the content is dropped before anything is waited for, with its memory and its file, unless the
-        // rest is asked for: then it is in its file.
+        // rest is asked for: then it is in its file, which may be all there is in the end.
         let part = part.filter(|_| may_go_on);
-        let capture = outcome.capture.take();
+        let capture = outcome.capture.take_if(|_| part.is_none());
         let exchanges = capture.map(|capture| capture.exchanges).unwrap_or_default();
         clock.gave_back();
         let (next, exchanges) = match self.has_exchanges() {
@@ -125,42 +118,63 @@ impl Fetcher {
             false => (again.await, exchanges),
         };
         match (next, part) {
-            (Err(error), _) => Err((error, exchanges)),
-            (Ok(response), None) => Ok(Ok(Next { response, exchanges, part: None })),
+            (Err(error), _) => Err(self.failed_again(&error).after(exchanges)),
+            (Ok(response), None) => Ok(Next { response, exchanges, part: None, may_go_on }),
             // What needs exchanges has content in memory, and no part of it in a file.
             (Ok(response), Some(part)) => {
-                let next = self.with_rest(response, outcome, &fault, part).await;
-                next.map_err(|error| (error, Vec::new()))
+                self.with_rest(response, outcome, &fault, part, clock).await
             }
         }
     }
 
     /// The response to a request for the rest of content that broke off with this outcome, of which `part` has come, and
     /// what it goes on with. Where it has another part, the request is sent once more for all of the content.
+    ///
+    /// # Errors
+    /// As [`again`](Self::again).
     async fn with_rest(
         &self,
         response: Response,
         outcome: Outcome,
         fault: &Error,
         part: Box<Part>,
-    ) -> Result<Result<Next, Outcome>, Error> {
+        clock: &impl Clock,
+    ) -> Result<Next, Outcome> {
         let (mut response, exchanges) = (response, Vec::new());
         if part.goes_on_in(&mut response, self.content_max) {
             let response = part.whole(response);
-            return Ok(Ok(Next { response, exchanges, part: Some(part) }));
+            return Ok(Next { response, exchanges, part: Some(part), may_go_on: true });
         }
-        drop(part);
         let attempts = response.attempts();
-        if NOT_WHOLE.contains(&response.status()) {
+        let is_refused = NOT_WHOLE.contains(&response.status());
+        if is_refused {
             let Some(again) = self.client.retry(&mut response, fault) else {
-                let details = outcome
-                    .details
-                    .map(|details| Box::new(Details { attempts: Some(attempts), ..*details }));
-                return Ok(Err(Outcome { details, ..outcome }));
+                let mut outcome = self.given_up(outcome, Some(part)).await;
+                if let Some(details) = &mut outcome.details {
+                    details.attempts = Some(attempts);
+                }
+                return Err(outcome);
             };
-            response = again.await?;
+            drop((part, outcome));
+            clock.gave_back();
+            response = again.await.map_err(|error| self.failed_again(&error))?;
         }
-        Ok(Ok(Next { response, exchanges, part: None }))
+        Ok(Next { response, exchanges, part: None, may_go_on: !is_refused })
+    }
+
+    /// The outcome of a response whose content failed, of which this part has come, if no more of it is asked for.
+    async fn given_up(&self, mut outcome: Outcome, part: Option<Box<Part>>) -> Outcome {
+        if let (Some(part), Some(collector)) = (part, &self.collector)
+            && let Some(capture) = &mut outcome.capture
+        {
+            collector.give_up(*part, capture).await;
+        }
+        outcome
+    }
+
+    /// The outcome of a request that was sent again, after a response: its protocol is spoken.
+    fn failed_again(&self, error: &Error) -> Outcome {
+        Outcome { is_not_spoken: false, ..self.failed(error) }
     }
 
     fn has_exchanges(&self) -> bool {
@@ -169,7 +183,7 @@ impl Fetcher {
 
     /// Receives the content of a response, and makes an outcome of both.
     async fn received(&self, next: &mut Next, is_head: bool, clock: &impl Clock) -> Received {
-        let Next { response, exchanges, part } = next;
+        let Next { response, exchanges, part, .. } = next;
         let unchanged = self.describer.unchanged(response, is_head);
         let mut details = self.describer.details(response, unchanged);
         // The clock is read only where the time is reported.

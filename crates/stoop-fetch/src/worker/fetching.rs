@@ -9,6 +9,7 @@ use crate::job::Extent;
 use crate::record::Outcome;
 use crate::robots_gate::{Permission, RobotsGate};
 use crate::schedule::Started;
+use crate::summary::ResultCode;
 use crate::target::target;
 use crate::turns::InTurn;
 
@@ -20,8 +21,12 @@ impl<F: RecordFormat> Worker<F> {
     pub(super) async fn fetch(&self, index: usize) -> Outcome {
         let request = match self.request_of_slot(index) {
             Ok(request) => request,
-            Err(outcome) => return outcome,
+            Err(outcome) => {
+                self.no_request(index);
+                return outcome;
+            }
         };
+        let has_request = request.is_ok();
         let clock = SlotJob { worker: self, index };
         let mut in_turn = InTurn::new(SlotJob { worker: self, index });
         let outcome = match (&self.robots, &request) {
@@ -37,6 +42,9 @@ impl<F: RecordFormat> Worker<F> {
             }
         };
         in_turn.end(&outcome);
+        if !has_request || is_no_job(&outcome) {
+            self.no_request(index);
+        }
         outcome
     }
 
@@ -132,10 +140,23 @@ impl<F: RecordFormat> Worker<F> {
         refused
     }
 
+    /// The job of slot `index` has no request, though it was begun as one if a host counts it.
+    fn no_request(&self, index: usize) {
+        if self.slots.borrow().slot(index).job.host.is_some() {
+            self.not_sent();
+        }
+    }
+
     /// A job has no request, though it was begun as one.
     fn not_sent(&self) {
         if let Some(rate) = &self.rate {
             rate.not_sent();
         }
     }
+}
+
+/// Whether this came of a job whose fields do not fit its content, or each other: it is found before a request is sent, unless
+/// a redirect was followed.
+fn is_no_job(outcome: &Outcome) -> bool {
+    outcome.code == ResultCode::Error("invalid_job") && outcome.blamed.is_none()
 }

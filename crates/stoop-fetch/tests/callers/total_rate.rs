@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stoop::{Request, Response, Retries, StatusCode};
 use stoop_fetch::format::JsonLines;
-use stoop_fetch::source::Lines;
+use stoop_fetch::source::{DistinctIds, JobSource, JsonJobs, Lines};
 use stoop_fetch::{Bottleneck, Concurrency, Fetch, Finished, Politeness};
 
 use super::{LIMIT, Written, run};
@@ -53,8 +53,11 @@ fn fetch(log: &Log, polite: Politeness) -> Fetch {
 }
 
 fn fetched(log: &Log, polite: Politeness, list: String) -> Finished {
-    let lines = Lines::new(Cursor::new(list));
-    let finished = run(fetch(log, polite), lines, JsonLines::new(), Written::default());
+    fetched_of(log, polite, Lines::new(Cursor::new(list)))
+}
+
+fn fetched_of(log: &Log, polite: Politeness, source: impl JobSource + 'static) -> Finished {
+    let finished = run(fetch(log, polite), source, JsonLines::new(), Written::default());
     finished.check().expect("nothing went wrong");
     finished
 }
@@ -91,6 +94,28 @@ fn what_is_not_sent_takes_no_place() {
     let kinds = finished.summary.kinds();
     assert_eq!(kinds, [("invalid_url", 200), ("robots_denied", 200)]);
     assert_eq!((finished.figures().ok, log.lock().expect("no panic").len()), (1, 2));
+}
+
+/// They took the places of requests.
+#[test]
+fn jobs_that_are_none_take_no_place_though_their_urls_are_right() {
+    let log = Log::default();
+    let fields = r#"{"url": "http://a/", "headers": {"content-length": "7"}, "id": "#;
+    let method = r#"{"url": "http://a/", "method": "CONNECT", "id": "#;
+    let again = r#"{"url": "http://a/", "id": "#;
+    let mut list = format!("{again}0}}\n");
+    for n in 1..=100 {
+        list.push_str(&format!("{fields}{n}}}\n{method}{}}}\n{again}0}}\n", 1000 + n));
+    }
+    list.push_str(&format!("{again}101}}\n"));
+    let polite = Politeness::default().total_interval(Duration::from_millis(500));
+    let jobs = DistinctIds::new(JsonJobs::new(Cursor::new(list)));
+    let begun = Instant::now();
+    let finished = fetched_of(&log, polite, jobs);
+    // With a place for each that would take 150 s.
+    assert!(begun.elapsed() < LIMIT);
+    assert_eq!(finished.summary.kinds(), [("invalid_job", 300)]);
+    assert_eq!((finished.figures().ok, log.lock().expect("no panic").len()), (2, 2));
 }
 
 #[test]

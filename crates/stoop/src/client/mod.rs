@@ -161,7 +161,9 @@ impl Client {
     /// because of its status or error have them, too; another call for the response that comes has the request as it was.
     ///
     /// A server may answer with all of the content (200) all the same, and a 206 may have another part than was asked for:
-    /// its Content-Range says which.
+    /// its Content-Range says which. It may refuse the range (416): no attempt follows because of that status, whatever the
+    /// policy. Such a response is of no use, whatever content it has, and [`retry`](Self::retry) with the error from before
+    /// sends the request as it was.
     ///
     /// ```
     /// # async fn example(client: stoop::Client) -> Result<Vec<u8>, stoop::Error> {

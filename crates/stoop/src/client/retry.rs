@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use http::StatusCode;
 use stoop_io::now;
 use stoop_proto::{Fields, ResponseHead};
 use tokio::time::Instant as TimerInstant;
@@ -29,7 +30,7 @@ struct Attempts {
     before: u32,
 }
 
-/// A request that may be sent once more. A response has it while its content may fail.
+/// A request that may be sent once more. A response has it while its content may fail, or be of no use.
 struct NextAttempt {
     attempts: Attempts,
     request: Request,
@@ -69,6 +70,7 @@ pub(super) fn after_content<'a>(
     error: &Error,
     fields: Option<Box<Fields>>,
 ) -> Option<impl Future<Output = Result<Response, Error>> + Send + use<'a>> {
+    let fields = fields.filter(|fields| !fields.is_empty());
     let mut next = response.next_attempt.take()?.downcast::<NextAttempt>().ok()?;
     if let (Some(due), Some(before)) = (response.body_mut().due(), next.content_due) {
         // While its owner let it pause, the deadline stood still.
@@ -113,8 +115,18 @@ async fn attempt(
         }
         let Some(request_again) = again else { return outcome };
         let next = NextAttempt { attempts, request: request_again, sent, content_due: None };
-        let Some(wait) = next.wait(shared, outcome.as_ref(), outcome.as_ref().ok()) else {
-            return outcome.map(|response| next.kept_with(response, shared));
+        let has_fields = fields.is_some();
+        let wait = match &outcome {
+            // A range that was refused would be again.
+            Ok(response)
+                if has_fields && response.status() == StatusCode::RANGE_NOT_SATISFIABLE =>
+            {
+                None
+            }
+            _ => next.wait(shared, outcome.as_ref(), outcome.as_ref().ok()),
+        };
+        let Some(wait) = wait else {
+            return outcome.map(|response| next.kept_with(response, shared, has_fields));
         };
         // Its content is not read: the connection is used again if there is little of it.
         drop(outcome);
@@ -174,11 +186,17 @@ impl NextAttempt {
         (attempts, request)
     }
 
-    /// The response of the last one, whose content may fail.
-    fn kept_with(self, mut response: Response, shared: &ClientShared) -> Response {
+    /// The response of the last one, whose content may fail, or be another than its fields asked for, if it had some in place
+    /// of its own.
+    fn kept_with(
+        self,
+        mut response: Response,
+        shared: &ClientShared,
+        had_fields: bool,
+    ) -> Response {
         // What middleware has done with this response it would not do with another.
         let is_possible = shared.middleware.is_empty() && shared.retries.may_retry(&self.sent);
-        if is_possible && response.is_streamed() {
+        if is_possible && (had_fields || response.is_streamed()) {
             let content_due = response.body_mut().due();
             response.next_attempt = Some(Box::new(Self { content_due, ..self }));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use stoop::{Client, Fields, Request, Retries};
+use stoop::{Client, Fields, Request, Retries, RetryAction};
 
 use super::kit::{URL, scripted_by};
 
@@ -71,4 +71,45 @@ async fn the_rest_is_asked_for_by_fields_that_the_request_itself_does_not_have()
     let expected =
         [" \"own\"", "bytes=2- \"v1\"", "bytes=2- \"v1\"", "bytes=4- \"v1\"", " \"own\""];
     assert_eq!(asked, expected);
+}
+
+/// The request was not sent again where such a response has no content, which cannot fail.
+#[tokio::test(start_paused = true)]
+async fn a_range_that_is_refused_is_not_asked_for_again_and_the_request_is_sent_as_it_was() {
+    for refusal in [
+        "416 No\r\ncontent-length: 0",
+        "416 No\r\ncontent-length: 1",
+        "206 Part\r\ncontent-length: 0",
+    ] {
+        let asked: Arc<Mutex<Vec<bool>>> = Arc::default();
+        let kept = Arc::clone(&asked);
+        // One that would have each range be asked for again.
+        let retries = Retries::up_to(2).decided_by(|attempt| match attempt.outcome() {
+            Ok(response) if response.status() != 416 => RetryAction::Stop,
+            _ => RetryAction::Retry,
+        });
+        let client = scripted_by(Client::builder().retries(retries), move |mut peer| {
+            let kept = Arc::clone(&kept);
+            async move {
+                let head = peer.head().await;
+                kept.lock().unwrap().push(head.contains("range: "));
+                let answer = match peer.number {
+                    0 => "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nab",
+                    1 => &format!("HTTP/1.1 {refusal}\r\nconnection: close\r\n\r\n"),
+                    _ => "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabcdef",
+                };
+                peer.send(answer).await;
+            }
+        });
+        let mut response = client.get(URL).await.expect("a response");
+        let error = response.body_mut().discard().await.expect_err("it breaks off");
+        let again = client.retry_with(&mut response, &error, rest(2));
+        let mut refused = again.expect("there may be two").await.expect("a response");
+        assert!(refusal.starts_with(refused.status().as_str()), "{refusal}: {refused:?}");
+        let again = client.retry(&mut refused, &error).expect("there may be two");
+        let response = again.await.expect("a response");
+        assert_eq!(response.attempts(), 3, "{refusal}");
+        assert_eq!(response.text().await.expect("all of it"), "abcdef", "{refusal}");
+        assert_eq!(*asked.lock().unwrap(), [false, true, false], "{refusal}");
+    }
 }
