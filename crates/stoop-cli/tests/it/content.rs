@@ -232,7 +232,8 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
         assert_eq!(run(command, server.url("/ok/3")).code, Some(0));
         let archive = fs::read(folder.0.join(name)).expect("written");
         assert!(archive.starts_with(begin), "{name}");
-        let index = fs::read_to_string(folder.0.join("a.warc.gz.cdxj")).expect("written");
+        let index = folder.0.join(format!("{name}.cdxj"));
+        let index = fs::read_to_string(index).expect("written");
         let of_it = format!("\"filename\":\"{name}\"");
         assert!(index.lines().count() == 1 && index.contains(&of_it), "{index}");
     }
