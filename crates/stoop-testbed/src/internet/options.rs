@@ -14,7 +14,7 @@ pub enum HostAddresses {
     Shared,
 }
 
-/// Options for running an internet; its hosts are those of the [`Plan`].
+/// Options for running an internet; its hosts are those of the [`Plan`](super::Plan).
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where its name server listens, UDP and TCP; in 127.0.0.0/8. Default: a free port of
