@@ -27,5 +27,7 @@ pub(crate) use self::folder::Begun;
 pub use self::folder::{RunFolder, RunFolderError};
 pub(crate) use self::numbering::{Admission, Numbering};
 pub(crate) use self::sink::SyncContent;
+#[cfg(feature = "warc")]
+pub(crate) use self::writer::removed;
 pub use self::writer::{Checkpoint, OutputFile, ResumableWriter};
-pub(crate) use self::writer::{cut, no_state, removed};
+pub(crate) use self::writer::{cut, no_state};
