@@ -144,7 +144,10 @@ pub(crate) fn cut(file: &mut File, length: u64) -> io::Result<()> {
     }
     // What is no file cannot be cut, and has nothing to be cut off.
     if about.is_file() {
-        file.set_len(length)?;
+        // ext4 writes a file that was cut to nothing out when it is closed, also where it had nothing.
+        if about.len() > length {
+            file.set_len(length)?;
+        }
         file.seek(SeekFrom::Start(length))?;
     }
     Ok(())

@@ -3,16 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 /// What a line says of a response, but where it is.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub(super) struct IndexEntry {
-    pub(super) url: String,
+#[derive(Clone, Debug)]
+pub(super) struct IndexEntry<'a> {
+    pub(super) url: &'a str,
     /// Milliseconds of Unix time as `YYYYMMDDhhmmss`.
-    pub(super) timestamp: String,
-    pub(super) media_type: String,
+    pub(super) timestamp: &'a str,
+    pub(super) media_type: &'a str,
     pub(super) status: u16,
-    pub(super) digest: String,
-    /// Where the record begins among the bytes of its job, and how many it has.
-    pub(super) offset: usize,
+    pub(super) digest: &'a str,
+    /// How many bytes the record has.
     pub(super) length: usize,
     /// The record, where others may refer to its content.
     pub(super) original: Option<IndexedOriginal>,
@@ -27,16 +26,14 @@ pub(super) struct IndexedOriginal {
     pub(super) record_date: Box<str>,
 }
 
-/// The object of a line, as pywb reads it.
+/// The object of a line, as pywb reads it, but for `offset` and `filename`.
 #[derive(Serialize)]
 struct Line<'a> {
     url: &'a str,
     mime: &'a str,
-    status: String,
+    status: &'a str,
     digest: &'a str,
-    length: String,
-    offset: String,
-    filename: &'a str,
+    length: &'a str,
     #[serde(flatten)]
     original: Option<&'a IndexedOriginal>,
 }
@@ -59,23 +56,68 @@ impl OriginalLine {
     }
 }
 
-impl IndexEntry {
-    /// The line of an entry whose job begins at `start` of `file`.
-    pub(super) fn line(&self, start: u64, file: &str) -> Vec<u8> {
-        let mut line = format!("{} {} ", sort_key(&self.url), self.timestamp).into_bytes();
+impl IndexEntry<'_> {
+    /// Appends the entry of a record that begins at `offset` among the bytes of its job.
+    pub(super) fn push(&self, offset: usize, into: &mut Vec<u8>) {
+        into.extend_from_slice(&(offset as u64).to_le_bytes());
+        let at = into.len();
+        into.extend_from_slice(&[0; 4]);
+        into.extend_from_slice(sort_key(self.url).as_bytes());
+        for part in [" ", self.timestamp, " "] {
+            into.extend_from_slice(part.as_bytes());
+        }
+        let (mut status, mut length) = (itoa::Buffer::new(), itoa::Buffer::new());
         let object = Line {
-            url: &self.url,
-            mime: &self.media_type,
-            status: self.status.to_string(),
-            digest: &self.digest,
-            length: self.length.to_string(),
-            offset: (start + self.offset as u64).to_string(),
-            filename: file,
+            url: self.url,
+            mime: self.media_type,
+            status: status.format(self.status),
+            digest: self.digest,
+            length: length.format(self.length),
             original: self.original.as_ref(),
         };
-        serde_json::to_writer(&mut line, &object).expect("plain data, into memory");
-        line.push(b'\n');
+        serde_json::to_writer(&mut *into, &object).expect("plain data, into memory");
+        // Where it is follows, once it is known.
+        into.pop();
+        let length = (into.len() - at - 4) as u32;
+        into[at..at + 4].copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+/// An entry as [`IndexEntry::push`] has written it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrittenEntry<'a> {
+    offset: u64,
+    /// The line without its end.
+    line: &'a [u8],
+}
+
+/// All entries of a job.
+pub(super) fn entries(mut bytes: &[u8]) -> impl Iterator<Item = WrittenEntry<'_>> {
+    std::iter::from_fn(move || {
+        let (offset, rest) = bytes.split_first_chunk::<8>()?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let (line, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        bytes = rest;
+        Some(WrittenEntry { offset: u64::from_le_bytes(*offset), line })
+    })
+}
+
+impl WrittenEntry<'_> {
+    /// The line of an entry whose job begins at `start` of `file`.
+    pub(super) fn line(self, start: u64, file: &str) -> Vec<u8> {
+        let mut line = Vec::with_capacity(self.line.len() + file.len() + 48);
+        line.extend_from_slice(self.line);
+        line.extend_from_slice(br#","offset":""#);
+        line.extend_from_slice(itoa::Buffer::new().format(start + self.offset).as_bytes());
+        line.extend_from_slice(br#"","filename":"#);
+        serde_json::to_writer(&mut line, file).expect("plain data, into memory");
+        line.extend_from_slice(b"}\n");
         line
+    }
+
+    /// The record, where others may refer to its content.
+    pub(super) fn original(self) -> Option<OriginalLine> {
+        OriginalLine::read(&[self.line, b"}"].concat())
     }
 }
 
@@ -120,22 +162,31 @@ mod tests {
     #[test]
     fn a_line_tells_the_record_where_others_may_refer_to_it() {
         let mut entry = IndexEntry {
-            url: "http://a.test/?q={1}".to_owned(),
-            timestamp: "20261121205455".to_owned(),
-            media_type: "text/html".to_owned(),
+            url: "http://a.test/?q={1}",
+            timestamp: "20261121205455",
+            media_type: "text/html",
             status: 200,
-            digest: "ABC".to_owned(),
-            offset: 7,
+            digest: "ABC",
             length: 100,
             original: None,
         };
-        let line = entry.line(1000, "a.warc");
-        assert!(OriginalLine::read(&line).is_none());
-        let text = String::from_utf8(line).expect("text");
-        assert!(text.ends_with("\"offset\":\"1007\",\"filename\":\"a.warc\"}\n"), "{text}");
+        let mut written = Vec::new();
+        entry.push(7, &mut written);
         let (record_id, record_date) = ("<urn:uuid:1>".into(), "2026-11-21T20:54:55.007Z".into());
         entry.original = Some(IndexedOriginal { record_id, record_date });
-        let read = OriginalLine::read(&entry.line(1000, "a.warc")).expect("an original");
+        entry.push(300, &mut written);
+        let [plain, original] = entries(&written).collect::<Vec<_>>()[..] else {
+            panic!("{written:?}")
+        };
+        assert!(plain.original().is_none());
+        let expected = "test,a)/?q={1} 20261121205455 {\"url\":\"http://a.test/?q={1}\",\"mime\":\"text/html\",\"status\":\"200\",\
+            \"digest\":\"ABC\",\"length\":\"100\",\"offset\":\"1007\",\"filename\":\"a.warc\"}\n";
+        assert_eq!(String::from_utf8(plain.line(1000, "a.warc")).expect("text"), expected);
+        assert!(OriginalLine::read(&plain.line(1000, "a.warc")).is_none());
+        let line = original.line(1000, "a\"b.warc");
+        assert!(line.ends_with(b"\"offset\":\"1300\",\"filename\":\"a\\\"b.warc\"}\n"), "{line:?}");
+        assert_eq!(&*original.original().expect("an original").digest, "ABC");
+        let read = OriginalLine::read(&line).expect("an original");
         assert_eq!((&*read.url, &*read.digest), ("http://a.test/?q={1}", "ABC"));
         assert_eq!(&*read.original.record_id, "<urn:uuid:1>");
         assert_eq!(&*read.original.record_date, "2026-11-21T20:54:55.007Z");

@@ -97,19 +97,19 @@ impl Warc {
             record_id: response_id.as_str().into(),
             record_date: date.into(),
         });
-        self.entries.push(IndexEntry {
-            url: uri,
-            timestamp: digits(date),
-            media_type: match kind {
+        let entry = IndexEntry {
+            url: &uri,
+            timestamp: &digits(date),
+            media_type: &match kind {
                 "revisit" => "warc/revisit".to_owned(),
                 _ => media_type(&response.fields),
             },
             status: response.status,
-            digest: digest.unwrap_or_else(|| "-".to_owned()),
-            offset: begin - start,
+            digest: digest.as_deref().unwrap_or("-"),
             length: into.len() - begin + left_out,
             original,
-        });
+        };
+        entry.push(begin - start, &mut self.entries);
         (memory.head, memory.block) = (head, block);
     }
 }

@@ -156,22 +156,17 @@ fn remove(path: &Path) -> io::Result<()> {
 /// Writes lines in parts of about `bytes`, each sorted, and returns where each ends.
 fn sort_into(mut lines: impl BufRead, bytes: usize, into: &mut impl Write) -> io::Result<Vec<u64>> {
     let (mut ends, mut end) = (Vec::new(), 0);
+    let mut part = Vec::new();
     loop {
-        let (mut part, mut length) = (Vec::new(), 0);
-        while length < bytes {
-            let mut line = Vec::new();
-            if lines.read_until(b'\n', &mut line)? == 0 {
-                break;
-            }
-            length += line.len();
-            part.push(line);
-        }
+        part.clear();
+        while part.len() < bytes && lines.read_until(b'\n', &mut part)? > 0 {}
         if part.is_empty() {
             return Ok(ends);
         }
-        part.sort_unstable();
-        part.iter().try_for_each(|line| into.write_all(line))?;
-        end += length as u64;
+        let mut sorted: Vec<_> = part.split_inclusive(|byte| *byte == b'\n').collect();
+        sorted.sort_unstable();
+        sorted.iter().try_for_each(|line| into.write_all(line))?;
+        end += part.len() as u64;
         ends.push(end);
     }
 }

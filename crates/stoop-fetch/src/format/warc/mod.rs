@@ -13,7 +13,7 @@ mod write;
 
 use std::mem;
 
-use self::cdxj::{IndexEntry, IndexedOriginal, OriginalLine};
+use self::cdxj::{IndexedOriginal, OriginalLine, entries};
 use self::content::Content;
 pub use self::file::WarcFile;
 use self::member::{DEFAULT_LEVEL, Members};
@@ -59,7 +59,8 @@ pub struct Warc {
     timestamps: TimestampFormatter,
     software: Box<str>,
     revisits: Option<Revisits>,
-    entries: Vec<IndexEntry>,
+    /// The entries of the job that is formatted, for the index.
+    entries: Vec<u8>,
     memory: Memory,
     split: Split,
 }
@@ -235,30 +236,28 @@ impl ShardFormat for Warc {
 
     fn written(&mut self, entry: &[u8]) {
         let Some(revisits) = &self.revisits else { return };
-        let entries: Vec<IndexEntry> = serde_json::from_slice(entry).unwrap_or_default();
-        for IndexEntry { url, digest, original, .. } in entries {
-            if let Some(IndexedOriginal { record_id, record_date }) = original {
-                let original = Original { id: record_id, uri: url.into(), date: record_date };
-                revisits.written(&digest, original);
-            }
-        }
+        entries(entry)
+            .filter_map(|entry| entry.original())
+            .for_each(|line| remember(revisits, line));
     }
 
     fn remember(&mut self, line: &[u8]) {
         if let (Some(revisits), Some(line)) = (&self.revisits, OriginalLine::read(line)) {
-            let IndexedOriginal { record_id, record_date } = line.original;
-            let original = Original { id: record_id, uri: line.url, date: record_date };
-            revisits.written(&line.digest, original);
+            remember(revisits, line);
         }
     }
 
     fn index_lines(&self, entry: &[u8], start: u64, name: &str) -> Vec<Vec<u8>> {
-        let entries: Vec<IndexEntry> = serde_json::from_slice(entry).unwrap_or_default();
-        entries.iter().map(|entry| entry.line(start, name)).collect()
+        entries(entry).map(|entry| entry.line(start, name)).collect()
     }
 
     fn take_entry(&mut self, into: &mut Vec<u8>) {
-        serde_json::to_writer(into, &self.entries).expect("plain data, into memory");
-        self.entries.clear();
+        into.append(&mut self.entries);
     }
+}
+
+/// Takes note of a record in the archive.
+fn remember(revisits: &Revisits, line: OriginalLine) {
+    let IndexedOriginal { record_id, record_date } = line.original;
+    revisits.written(&line.digest, Original { id: record_id, uri: line.url, date: record_date });
 }
