@@ -35,6 +35,7 @@ mod politeness;
 mod pretty;
 mod progress;
 mod progress_lines;
+mod progress_text;
 mod retry;
 mod run;
 mod run_args;

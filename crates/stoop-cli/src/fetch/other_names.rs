@@ -258,8 +258,9 @@ const ABSENT: &[(&[&str], &str)] = &[
     ),
     (
         &["-stats", "--progress", "-#", "--progress-bar"],
-        "leave it out: a terminal has a progress, see '--no-progress'",
+        "leave it out: a terminal has a progress, see '--no-progress'; '--progress-every SECONDS' is for logs",
     ),
+    (&["-si", "-stats-interval", "--summary-interval"], "write '--progress-every SECONDS'"),
     (&["--fail-with-body", "--fail-early"], "write '--fail'"),
     (&["--background"], "write '-o FILE', and & behind the command"),
 ];

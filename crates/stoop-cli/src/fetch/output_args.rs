@@ -1,9 +1,11 @@
 //! The options of `stoop fetch` on what is written, and where.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::progress::ProgressPlan;
 use crate::units;
 
 /// What is written, and where.
@@ -68,12 +70,28 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(super) no_progress: bool,
 
+    /// A line of the progress on stderr each so many seconds, for logs [default: none]
+    ///
+    /// It begins with the time in UTC. On a terminal it takes the place of the lines that are drawn anew
+    #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
+    #[arg(conflicts_with_all = ["no_progress", "quiet"])]
+    pub(super) progress_every: Option<Duration>,
+
     /// Nothing on stderr but errors: no summary, no progress, no notes
     #[arg(short, long)]
     pub(super) quiet: bool,
 }
 
 impl OutputArgs {
+    /// How the progress is told, on standard error that it can be drawn on or not.
+    pub(super) fn progress(&self, is_drawable: bool) -> ProgressPlan {
+        match self.progress_every {
+            Some(every) => ProgressPlan::Lines(every),
+            None if is_drawable && !self.no_progress && !self.quiet => ProgressPlan::Drawn,
+            None => ProgressPlan::None,
+        }
+    }
+
     /// The summary that is printed.
     pub(super) fn summary(&self) -> SummaryStyle {
         match self.quiet {

@@ -22,6 +22,7 @@ use super::filter_args::FilterArgs;
 use super::jobs_plan::JobsPlan;
 use super::output::RecordOutput;
 use super::output_args::{CompressionName, LineFormat, SummaryStyle, TarKey};
+use super::progress::ProgressPlan;
 use super::run_args::RunArgs;
 use super::stall_args::StallArgs;
 use super::template::Template;
@@ -122,8 +123,8 @@ pub(crate) struct FetchPlan {
     pub(crate) run: RunArgs,
     /// Nothing is told but errors.
     pub(crate) is_quiet: bool,
-    /// Progress is shown on stderr.
-    pub(crate) has_progress: bool,
+    /// How the progress is told on stderr.
+    pub(crate) progress: ProgressPlan,
     /// Notes about the settings, printed before the run begins.
     pub(crate) notes: Vec<String>,
 }
@@ -147,7 +148,9 @@ pub(crate) enum CaCertificates {
 impl FetchPlan {
     /// Whether the run keeps statistics.
     pub(crate) fn has_statistics(&self) -> bool {
-        self.has_progress || self.report.is_some() || self.summary == SummaryStyle::Full
+        self.progress != ProgressPlan::None
+            || self.report.is_some()
+            || self.summary == SummaryStyle::Full
     }
 
     /// The plan for `args` in `environment`.
@@ -268,6 +271,10 @@ impl FetchPlan {
             format,
             has_csv_header: args.output.csv_header,
             summary: args.output.summary(),
+            // What is drawn would be drawn over URLs that the user types.
+            progress: args
+                .output
+                .progress(environment.stderr_columns.is_some() && !is_typed && !is_dumb),
             report: args.output.report,
             cores: cores.min(concurrency),
             is_cores_given,
@@ -280,12 +287,6 @@ impl FetchPlan {
             },
             run: args.run,
             is_quiet: args.output.quiet,
-            // The progress display would draw over URLs that the user types.
-            has_progress: environment.stderr_columns.is_some()
-                && !is_typed
-                && !is_dumb
-                && !args.output.no_progress
-                && !args.output.quiet,
             notes: if args.output.quiet { Vec::new() } else { notes },
         })
     }

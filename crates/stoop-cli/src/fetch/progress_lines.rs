@@ -10,18 +10,23 @@ const HOSTS_SHOWN: usize = 4;
 
 /// The lines, of up to so many columns; none that would be empty.
 pub(super) fn lines(statistics: &Statistics, columns: usize) -> Vec<String> {
-    let errors = statistics.errors();
-    let errors = errors.iter().map(|(kind, count, _)| format!("{kind} {}", HumanCount(*count)));
     let hosts = statistics.slowest_hosts(HOSTS_SHOWN);
     let hosts = hosts.iter().map(|host| {
         format!("{} {} ({})", name(host.host), short(host.mean), HumanCount(host.urls))
     });
     let lines = [
-        fitting("errors:", errors, columns),
+        errors(statistics, columns),
         fitting("slowest hosts, mean time (URLs):", hosts.clone(), columns)
             .or_else(|| fitting("slowest:", hosts, columns)),
     ];
     lines.into_iter().flatten().collect()
+}
+
+/// The errors by kind, as many as fit, those that are most first; none if there are no errors.
+pub(super) fn errors(statistics: &Statistics, columns: usize) -> Option<String> {
+    let errors = statistics.errors();
+    let errors = errors.iter().map(|(kind, count, _)| format!("{kind} {}", HumanCount(*count)));
+    fitting("errors:", errors, columns)
 }
 
 /// A line with as many items as fit; none if no item does.

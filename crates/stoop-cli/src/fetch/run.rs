@@ -11,7 +11,7 @@ use stoop_fetch::format::{Csv, JsonLines, Parquet, Shards, Tar, Warc};
 use stoop_fetch::statistics::Statistics;
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{FetchError, Run, Stop};
-use tokio::time::{Instant, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::begin::Begin;
 use super::describe::describe;
@@ -33,9 +33,6 @@ const FILE_SIZE: u64 = 1 << 30;
 
 /// The memory of what an archive has already: some 100,000 answers.
 const REVISITS_BYTES: usize = 32 << 20;
-
-/// How often the progress display changes.
-const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// A signal that comes this soon after another is the same one: `timeout` sends each to its child, and
 /// then to the process group of the child.
@@ -96,8 +93,8 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     check_columns(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
     let fetch = describe(&plan, stop.clone())?;
     let mut fetch = plan.earlier.apply(fetch, plan.is_quiet)?;
-    let progress = plan.has_progress.then(|| ProgressDisplay::new(&plan, input.length()));
-    let bar = progress.as_ref().map(ProgressDisplay::bar);
+    let progress = ProgressDisplay::new(&plan, input.length());
+    let bar = progress.as_ref().and_then(ProgressDisplay::bar);
     let whole = match plan.format {
         LineFormat::Parquet => WholeFile::of(&plan.output),
         _ => Ok(None),
@@ -256,7 +253,9 @@ async fn watch(
     progress: Option<&ProgressDisplay>,
 ) -> Option<u8> {
     let begin = Instant::now();
-    let mut ticks = interval(PROGRESS_EVERY);
+    let every = progress.map_or(Duration::from_secs(1), ProgressDisplay::every);
+    let mut ticks = interval_at(begin + every, every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut interrupted = None;
     let mut cause = None;
     loop {

@@ -122,6 +122,31 @@ fn progress_tells_errors_and_slow_hosts_in_lines_that_fit() {
     }
 }
 
+#[test]
+fn progress_every_so_many_seconds_is_lines_for_a_log() {
+    let server = Server::start();
+    let (hanging, refused) = (server.url("/hang"), format!("http://{}/", refusing()));
+    let line = format!("fetch -t 0.9 --progress-every 0.2 --summary none {hanging} {refused}");
+    let ran = run(stoop(&line), "");
+    let told = ran.stderr;
+    let lines: Vec<_> = told.lines().collect();
+    // Four in 0.9 s, and one less or more where the machine is slow.
+    assert!((3..=5).contains(&lines.len()), "{told}");
+    for line in &lines {
+        let (time, text) = line.split_once(' ').expect("two parts");
+        assert!(time.len() == 20 && time.starts_with("20") && time.ends_with('Z'), "{line}");
+        assert!(text.starts_with("1 of 2 done, "), "{line}");
+        assert!(text.contains(", 1 of ") && text.contains(" in flight (limit: "), "{line}");
+        assert!(
+            text.contains(" 1 errors") && text.ends_with("; errors: connect_refused 1"),
+            "{line}"
+        );
+    }
+    // On a terminal nothing is drawn besides.
+    let Some(text) = run_on_terminal(80, &[], &line) else { return };
+    assert!(text.contains("Z 1 of 2 done, ") && !text.contains("\u{1b}[2K"), "{text:?}");
+}
+
 /// What a state of the progress says: how many are done, of how many, at which rate, and the seconds that are left.
 fn estimate(state: &str) -> Option<(f64, f64, f64, f64)> {
     let number = |text: &str| text.rsplit(' ').next().and_then(|word| word.parse::<f64>().ok());

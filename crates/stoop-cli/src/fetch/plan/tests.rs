@@ -41,7 +41,12 @@ fn the_defaults_are_those_of_the_contract() {
     assert_eq!(plan.max_redirects, 10);
     assert_eq!(plan.user_agent, concat!("stoop/", env!("CARGO_PKG_VERSION")));
     assert_eq!((plan.format, plan.summary), (LineFormat::Csv, SummaryStyle::Table));
-    assert!(!plan.insecure && !plan.allow_private && !plan.is_coloured && !plan.has_progress);
+    assert!(
+        !plan.insecure
+            && !plan.allow_private
+            && !plan.is_coloured
+            && plan.progress == ProgressPlan::None
+    );
     assert_eq!(plan.versions, Versions::All);
 }
 
@@ -133,7 +138,7 @@ fn the_format_is_pretty_on_terminals_unless_a_variable_says_plain() {
         ..terminal
     };
     let dumb = plan("fetch http://a/", &dumb);
-    assert!(!dumb.is_coloured && !dumb.has_progress && dumb.is_terminal);
+    assert!(!dumb.is_coloured && dumb.progress == ProgressPlan::None && dumb.is_terminal);
     // With the flag, pretty lines are also written to a file, but never in colour.
     assert_eq!(plan("fetch -f pretty", &PIPED).format, LineFormat::Pretty);
     assert!(!plan("fetch -f pretty", &PIPED).is_coloured);
@@ -142,12 +147,16 @@ fn the_format_is_pretty_on_terminals_unless_a_variable_says_plain() {
 #[test]
 fn progress_is_shown_on_a_terminal_unless_urls_are_typed_there() {
     let shown = Environment { stderr_columns: Some(80), ..PIPED };
-    assert!(plan("fetch", &shown).has_progress);
+    assert_eq!(plan("fetch", &shown).progress, ProgressPlan::Drawn);
     let typing = Environment { stdin_is_terminal: true, ..shown };
-    assert!(!plan("fetch", &typing).has_progress);
-    assert!(!plan("fetch -i -", &typing).has_progress);
-    assert!(plan("fetch -i list", &typing).has_progress);
-    assert!(plan("fetch http://a/", &typing).has_progress);
+    assert_eq!(plan("fetch", &typing).progress, ProgressPlan::None);
+    assert_eq!(plan("fetch -i -", &typing).progress, ProgressPlan::None);
+    assert_eq!(plan("fetch -i list", &typing).progress, ProgressPlan::Drawn);
+    assert_eq!(plan("fetch http://a/", &typing).progress, ProgressPlan::Drawn);
+    let lines = ProgressPlan::Lines(Duration::from_secs(30));
+    for environment in [&PIPED, &shown, &typing] {
+        assert_eq!(plan("fetch --progress-every 30", environment).progress, lines);
+    }
 }
 
 #[test]
