@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub(super) struct IndexEntry<'a> {
     pub(super) url: &'a str,
-    /// Milliseconds of Unix time as `YYYYMMDDhhmmss`.
-    pub(super) timestamp: &'a str,
+    /// The time as WARC has it, of which the line has the digits until the second.
+    pub(super) date: &'a str,
     pub(super) media_type: &'a str,
     pub(super) status: u16,
     pub(super) digest: &'a str,
@@ -62,10 +62,10 @@ impl IndexEntry<'_> {
         into.extend_from_slice(&(offset as u64).to_le_bytes());
         let at = into.len();
         into.extend_from_slice(&[0; 4]);
-        into.extend_from_slice(sort_key(self.url).as_bytes());
-        for part in [" ", self.timestamp, " "] {
-            into.extend_from_slice(part.as_bytes());
-        }
+        push_sort_key(self.url, into);
+        into.push(b' ');
+        into.extend(self.date.bytes().filter(u8::is_ascii_digit).take(14));
+        into.push(b' ');
         let (mut status, mut length) = (itoa::Buffer::new(), itoa::Buffer::new());
         let object = Line {
             url: self.url,
@@ -121,31 +121,52 @@ impl WrittenEntry<'_> {
     }
 }
 
-/// The key by which an index is sorted (SURT): the labels of the host in reverse, and the rest in lower case with the
-/// parameters in order, so that all that belongs together stands together.
-fn sort_key(url: &str) -> String {
-    let Ok(url) = url::Url::parse(url) else { return url.to_lowercase() };
-    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    let mut key = match url.host() {
-        Some(url::Host::Ipv6(_)) => host.to_owned(),
-        _ => without_www(host).rsplit('.').collect::<Vec<_>>().join(","),
-    };
-    if let Some(port) = url.port() {
-        key.push_str(&format!(":{port}"));
-    }
-    key.push(')');
-    key.push_str(match url.path().trim_end_matches('/') {
-        "" => "/",
-        path => path,
+/// Appends the key by which an index is sorted (SURT): the labels of the host in reverse, and the rest in lower case with
+/// the parameters in order, so that all that belongs together stands together. The URL is one that was requested.
+fn push_sort_key(url: &str, into: &mut Vec<u8>) {
+    let start = into.len();
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    push_authority(scheme, authority, into);
+    into.push(b')');
+    into.extend_from_slice(match path.trim_end_matches('/') {
+        "" => b"/",
+        path => path.as_bytes(),
     });
-    if let Some(query) = url.query().filter(|query| !query.is_empty()) {
+    if !query.is_empty() {
         let mut parameters: Vec<_> = query.split('&').collect();
         parameters.sort_unstable();
-        key.push('?');
-        key.push_str(&parameters.join("&"));
+        for (number, parameter) in parameters.into_iter().enumerate() {
+            into.push(if number == 0 { b'?' } else { b'&' });
+            into.extend_from_slice(parameter.as_bytes());
+        }
     }
-    key.make_ascii_lowercase();
-    key
+    into[start..].make_ascii_lowercase();
+}
+
+/// Appends the host of a URL and, unless it is that of the scheme, the port.
+fn push_authority(scheme: &str, authority: &str, into: &mut Vec<u8>) {
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let port = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
+    let (host, port) = port.map_or((authority, None), |(host, port)| (host, Some(port)));
+    if host.starts_with('[') {
+        into.extend_from_slice(host.as_bytes());
+    } else {
+        for (number, label) in without_www(host.trim_end_matches('.')).rsplit('.').enumerate() {
+            if number > 0 {
+                into.push(b',');
+            }
+            into.extend_from_slice(label.as_bytes());
+        }
+    }
+    if let Some(port) =
+        port.filter(|port| !matches!((scheme, *port), ("http", "80") | ("https", "443")))
+    {
+        into.push(b':');
+        into.extend_from_slice(port.as_bytes());
+    }
 }
 
 /// A host without `www.`, or `www2.` and so on.
@@ -163,7 +184,7 @@ mod tests {
     fn a_line_tells_the_record_where_others_may_refer_to_it() {
         let mut entry = IndexEntry {
             url: "http://a.test/?q={1}",
-            timestamp: "20261121205455",
+            date: "2026-11-21T20:54:55.007Z",
             media_type: "text/html",
             status: 200,
             digest: "ABC",
@@ -206,9 +227,14 @@ mod tests {
             ("http://www2.archive.org./a", "org,archive)/a"),
             ("http://wwwexample.org/", "org,wwwexample)/"),
             ("http://[::1]:81/", "[::1]:81)/"),
+            ("https://u:***@[::1]/", "[::1])/"),
+            ("https://u@a.test:443?b#c/d?e", "test,a)/?b"),
+            ("http://a.test:443/B/?", "test,a:443)/b"),
         ];
         for (url, key) in cases {
-            assert_eq!(sort_key(url), key, "{url}");
+            let mut pushed = b"before".to_vec();
+            push_sort_key(url, &mut pushed);
+            assert_eq!(String::from_utf8_lossy(&pushed), format!("before{key}"), "{url}");
         }
     }
 }

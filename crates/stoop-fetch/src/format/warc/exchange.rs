@@ -9,7 +9,7 @@ use super::memory::Memory;
 use super::names::{host, media_type, protocol, uri};
 use super::revisits::{Original, Reference};
 use super::write::{
-    Head, RECORD_END, payload_digest, put_request_head, put_response_head, record_id,
+    DIGEST_LABEL, Head, RECORD_END, payload_digest, put_request_head, put_response_head, record_id,
 };
 use crate::capture::{Exchange, ExchangeResponse};
 
@@ -32,25 +32,26 @@ impl Warc {
         let remote_ip = exchange.remote_ip.map(|ip| memory.text_of(ip));
         let Exchange { method, target, request_fields, .. } = exchange;
         put_request_head(&mut block, method, target, host(&exchange.url), request_fields);
-        head = Head::new(head, "request", &request_id, date)
+        head = Head::new(head, "request", request_id.as_str(), date)
             .field("WARC-Target-URI", &uri)
             .maybe("WARC-IP-Address", remote_ip)
-            .field("WARC-Concurrent-To", &response_id)
+            .field("WARC-Concurrent-To", response_id.as_str())
             .maybe("WARC-Protocol", protocol)
             .block("application/http;msgtype=request", block.len());
         self.members.push(&[head.as_bytes(), &block, RECORD_END], into);
 
         let begin = into.len();
-        let digest = payload_digest(content.bytes);
+        let labelled = payload_digest(content.bytes);
+        let digest = &labelled[DIGEST_LABEL.len()..];
         let has_length = content.is_kept && !matches!(response.status, 204 | 304);
         let length = has_length.then_some(content.bytes.len());
         let ExchangeResponse { status, fields, .. } = response;
         put_response_head(&mut block, *status, fields, length, content.is_decoded);
         let is_whole = length.is_some_and(|length| length > 0) && content.truncated.is_none();
         let original = self.revisits.as_ref().filter(|_| is_whole).and_then(|revisits| {
-            revisits.original(&digest, || Original {
+            revisits.original(digest, || Original {
                 id: response_id.as_str().into(),
-                uri: uri.as_str().into(),
+                uri: (*uri).into(),
                 date: date.into(),
             })
         });
@@ -66,7 +67,7 @@ impl Warc {
             Some(_) => ("revisit", &[][..]),
             None => ("response", content.bytes),
         };
-        let fields_until_digest = Head::new(head, kind, &response_id, date)
+        let fields_until_digest = Head::new(head, kind, response_id.as_str(), date)
             .field("WARC-Target-URI", &uri)
             .maybe("WARC-IP-Address", remote_ip)
             .maybe("WARC-Protocol", protocol);
@@ -75,10 +76,9 @@ impl Warc {
             Some(reference) => reference.add_to(fields_until_digest),
         };
         // What has not changed has the digest of the content that it refers to, which is not known here.
-        let digest = content.not_modified.is_none().then_some(digest);
-        let labelled = digest.as_deref().map(|digest| ["sha1:", digest].concat());
+        let is_known = content.not_modified.is_none();
         head = fields_until_digest
-            .maybe("WARC-Payload-Digest", labelled.as_deref())
+            .maybe("WARC-Payload-Digest", is_known.then_some(&labelled))
             .block("application/http;msgtype=response", block.len() + bytes.len());
         let left_out = match self.split.is_asked_for && !bytes.is_empty() {
             true => {
@@ -99,24 +99,17 @@ impl Warc {
         });
         let entry = IndexEntry {
             url: &uri,
-            timestamp: &digits(date),
+            date,
             media_type: &match kind {
-                "revisit" => "warc/revisit".to_owned(),
+                "revisit" => "warc/revisit".into(),
                 _ => media_type(&response.fields),
             },
             status: response.status,
-            digest: digest.as_deref().unwrap_or("-"),
+            digest: if is_known { digest } else { "-" },
             length: into.len() - begin + left_out,
             original,
         };
         entry.push(begin - start, &mut self.entries);
         (memory.head, memory.block) = (head, block);
     }
-}
-
-/// The first digits of a time: those until its second.
-fn digits(date: &str) -> String {
-    let mut digits = String::with_capacity(14);
-    digits.extend(date.chars().filter(char::is_ascii_digit).take(14));
-    digits
 }

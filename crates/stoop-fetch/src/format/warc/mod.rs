@@ -147,7 +147,7 @@ impl Warc {
         self.lines.format(record, line);
         line.pop();
         let target = target_uri(record);
-        let head = Head::new(mem::take(&mut memory.head), "metadata", &record_id(), date)
+        let head = Head::new(mem::take(&mut memory.head), "metadata", record_id().as_str(), date)
             .maybe("WARC-Target-URI", target.as_deref())
             .block("application/json", line.len());
         self.members.push(&[head.as_bytes(), line, RECORD_END], into);
@@ -162,7 +162,7 @@ impl Warc {
              conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
             self.software
         );
-        let head = Head::new(String::new(), "warcinfo", &record_id(), &date)
+        let head = Head::new(String::new(), "warcinfo", record_id().as_str(), &date)
             .maybe("WARC-Filename", name)
             .block("application/warc-fields", block.len());
         self.members.push(&[head.as_bytes(), block.as_bytes(), RECORD_END], into);

@@ -1,27 +1,29 @@
 //! What an archive calls things: URLs, hosts, versions and types.
 
+use std::borrow::Cow;
+
 use stoop::{Fields, Version};
 
 use crate::record::Record;
 
 /// A URL as an archive names it: without a password.
-pub(super) fn uri(url: &str) -> String {
-    let mut uri = crate::mask::text(url).into_owned();
-    let is_out_of_place = |c| matches!(c, '\r' | '\n' | ' ');
-    if uri.contains(is_out_of_place) {
-        uri.retain(|c| !is_out_of_place(c));
+pub(super) fn uri(url: &str) -> Cow<'_, str> {
+    let mut uri = crate::mask::text(url);
+    let is_out_of_place = |byte| matches!(byte, b'\r' | b'\n' | b' ');
+    if uri.bytes().any(is_out_of_place) {
+        uri.to_mut().retain(|c| !matches!(c, '\r' | '\n' | ' '));
     }
     uri
 }
 
 /// The URL of a job as an archive names it: that of its first request, or what would have been that.
-pub(super) fn target_uri(record: &Record<'_>) -> Option<String> {
+pub(super) fn target_uri<'a>(record: &'a Record<'_>) -> Option<Cow<'a, str>> {
     if let Some(first) = record.outcome.known_exchanges().first() {
         return Some(uri(&first.url));
     }
     let url = record.shown_url();
     let url = crate::target::target(std::str::from_utf8(&url).ok()?).ok()?;
-    url::Url::parse(&url).ok().map(|url| uri(url.as_str()))
+    url::Url::parse(&url).ok().map(|url| uri(url.as_str()).into_owned().into())
 }
 
 /// The host of a URL that a request was sent to, with the port where the URL has it.
@@ -42,10 +44,16 @@ pub(super) fn protocol(version: Version) -> Option<&'static str> {
 }
 
 /// The media type without its parameters.
-pub(super) fn media_type(fields: &Fields) -> String {
-    let value = fields.first("content-type").map(String::from_utf8_lossy).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if essence.is_empty() { "unk".to_owned() } else { essence }
+pub(super) fn media_type(fields: &Fields) -> Cow<'_, str> {
+    let value = fields.first("content-type").unwrap_or_default();
+    let essence = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    match String::from_utf8_lossy(essence) {
+        essence if essence.is_empty() => "unk".into(),
+        essence if essence.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            essence.to_ascii_lowercase().into()
+        }
+        essence => essence,
+    }
 }
 
 #[cfg(test)]
@@ -68,8 +76,10 @@ mod tests {
     #[test]
     fn the_uri_of_a_job_is_that_of_a_request() {
         let outcome = crate::Outcome::error("dns_nxdomain");
-        let target =
-            |url: &[u8]| target_uri(&Record::new(url, 0, std::time::Duration::ZERO, &outcome));
+        let target = |url: &[u8]| {
+            let record = Record::new(url, 0, std::time::Duration::ZERO, &outcome);
+            target_uri(&record).map(Cow::into_owned)
+        };
         assert_eq!(target(b"a.test").as_deref(), Some("https://a.test/"));
         assert_eq!(target(b"http://u:p@A.test/x y").as_deref(), Some("http://u:***@a.test/x%20y"));
         assert_eq!(target(b"no URL"), None);

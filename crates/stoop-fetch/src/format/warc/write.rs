@@ -49,7 +49,17 @@ impl Head {
 }
 
 /// An identifier that no other record has: a random UUID (RFC 9562 §5.4).
-pub(super) fn record_id() -> String {
+#[derive(Clone, Copy)]
+pub(super) struct RecordId([u8; 47]);
+
+impl RecordId {
+    pub(super) fn as_str(&self) -> &str {
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// A new identifier.
+pub(super) fn record_id() -> RecordId {
     static KEYS: OnceLock<[RandomState; 2]> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let count = NEXT.fetch_add(1, Relaxed);
@@ -67,14 +77,18 @@ pub(super) fn record_id() -> String {
         let half = if number < 16 { high } else { low };
         id[digit] = b"0123456789abcdef"[(half >> (60 - 4 * (number % 16)) & 0xf) as usize];
     }
-    String::from_utf8_lossy(&id).into_owned()
+    RecordId(id)
 }
 
-/// The SHA-1 of content in base32, as archives name it.
+/// What stands before a digest in a record, and not in an index.
+pub(super) const DIGEST_LABEL: &str = "sha1:";
+
+/// The SHA-1 of content in base32 behind its label, as records have it.
 pub(super) fn payload_digest(content: &[u8]) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let digest = Sha1::digest(content);
-    let mut digits = String::with_capacity(32);
+    let mut digits = String::with_capacity(DIGEST_LABEL.len() + 32);
+    digits.push_str(DIGEST_LABEL);
     for bytes in digest.chunks(5) {
         let group = bytes.iter().fold(0_u64, |group, byte| group << 8 | u64::from(*byte));
         for digit in (0..8).rev() {
@@ -158,7 +172,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_random_uuids() {
-        let ids: HashSet<_> = (0..1000).map(|_| record_id()).collect();
+        let ids: HashSet<_> = (0..1000).map(|_| record_id().as_str().to_owned()).collect();
         assert_eq!(ids.len(), 1000);
         for id in ids {
             assert_eq!(id.len(), "<urn:uuid:00000000-0000-4000-8000-000000000000>".len(), "{id}");
@@ -170,7 +184,7 @@ mod tests {
     #[test]
     fn a_digest_is_base32() {
         // The SHA-1 of nothing, da39a3ee5e6b4b0d3255bfef95601890afd80709.
-        assert_eq!(payload_digest(b""), "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
+        assert_eq!(payload_digest(b""), "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
     }
 
     #[test]
