@@ -48,7 +48,11 @@ impl Counts {
         let in_seconds = |us: u64| us as f64 / 1e6;
         let (answered, lost) = (self.answered - before.answered, self.lost - before.lost);
         let busy = self.busy.iter().zip(&before.busy).filter_map(|(now, before)| {
+            // It is told when the event loop waits, and may be of more time than that of the tick.
             Some(now.as_ref()?.saturating_sub((*before)?).as_secs_f64() / seconds)
+        });
+        let (least_busy, busy) = busy.fold((f64::INFINITY, 0.0_f64), |(least, most), busy| {
+            (least.min(busy), most.max(busy))
         });
         Tick {
             seconds,
@@ -60,8 +64,9 @@ impl Counts {
                 .saturating_sub(before.in_flight as u64),
             in_flight: self.in_flight,
             is_wanted,
-            // It is told when the event loop waits, and may be of more time than that of the tick.
-            busy: busy.fold(0.0, f64::max),
+            busy,
+            // None has told it yet.
+            least_busy: if least_busy.is_finite() { least_busy } else { 0.0 },
             is_exhausted: self.exhausted > before.exhausted,
         }
     }

@@ -34,6 +34,9 @@ const BACK_OFF_FACTOR: f64 = 0.95;
 const FORGOTTEN: f64 = 0.01;
 /// A worker's event loop that is busy for this part of the time gets no more done.
 const BUSY: f64 = 0.85;
+/// Where all of them are busy for this part, more than is kept has too little to gain to be tried: each probe takes memory for
+/// what is in flight in it.
+const ALL_BUSY: f64 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -63,6 +66,7 @@ pub(crate) struct Tuner {
     until_probe: u32,
     probes_up: bool,
     busy: f64,
+    least_busy: f64,
     /// Many jobs were lost in the last window.
     is_lossy: bool,
     /// Nothing was tried yet but more.
@@ -85,6 +89,7 @@ impl Tuner {
             until_probe: 1,
             probes_up: true,
             busy: 0.0,
+            least_busy: 0.0,
             is_lossy: false,
             is_first_ramp: true,
         }
@@ -107,7 +112,9 @@ impl Tuner {
 
     /// Takes note of what happened, which may change the limit.
     pub(crate) fn tick(&mut self, tick: &Tick) {
-        self.busy += (tick.busy - self.busy) * (tick.seconds / HURRY_EVERY).min(1.0);
+        let part = (tick.seconds / HURRY_EVERY).min(1.0);
+        self.busy += (tick.busy - self.busy) * part;
+        self.least_busy += (tick.least_busy - self.least_busy) * part;
         self.recent.add(tick);
         if tick.is_exhausted && self.recent.since_change() >= BACK_OFF_EVERY {
             return self.back_off(tick.in_flight);
@@ -267,6 +274,10 @@ impl Tuner {
         let up = next(UP_FACTOR).max(self.limit + 1);
         let (can_rise, can_fall) = (self.limit < self.bounds.max(), self.limit > self.bounds.min());
         match (can_rise, can_fall) {
+            (true, _) if (self.probes_up || !can_fall) && self.least_busy >= ALL_BUSY => {
+                self.probes_up = !can_fall;
+                self.stay(self.next_gap());
+            }
             (true, _) if self.probes_up || !can_fall => {
                 self.phase = Phase::Up;
                 self.change(up);

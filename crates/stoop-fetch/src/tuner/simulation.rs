@@ -139,6 +139,7 @@ impl State {
             let work = tick.started as f64 / self.network.capacity;
             let behind = self.free_at > end;
             tick.busy = if behind { 1.0 } else { (work / TICK).min(1.0) };
+            tick.least_busy = tick.busy;
         }
         tick
     }

@@ -70,6 +70,16 @@ fn slow_hosts_are_asked_as_fast_as_the_processor_can() {
 }
 
 #[test]
+fn a_busy_processor_is_not_given_more() {
+    let network =
+        Network { capacity: 3_000.0, is_processor: true, delay: (0.3, 1.0), ..Network::default() };
+    let course = found(network, 5.0, USUAL);
+    // Without a look at the processor it goes up by half again and again: what is in flight in that takes memory for good.
+    let (settled, highest) = (course.limits[20 * 15], course.range(15.0).1);
+    assert!(highest <= settled, "{settled}: {:?}", course.limits);
+}
+
+#[test]
 fn a_line_is_filled_and_not_crammed() {
     let network = Network { capacity: 500.0, delay: (0.05, 0.15), ..Network::default() };
     let course = found(network, 2.0, USUAL);

@@ -21,6 +21,8 @@ pub(crate) struct Tick {
     pub(crate) is_wanted: bool,
     /// The part of the time in which the busiest worker's event loop had something to do.
     pub(crate) busy: f64,
+    /// The same of the worker that had least to do.
+    pub(crate) least_busy: f64,
     /// A job came to nothing for want of a descriptor or a port.
     pub(crate) is_exhausted: bool,
 }
