@@ -139,6 +139,7 @@ impl RunFolder {
     ) -> io::Result<Begun<W>> {
         let Self { path, lock, state, .. } = self;
         writer.restore(state.output.as_deref())?;
+        writer.begin_round(state.round)?;
         let append =
             |name: &str| OpenOptions::new().append(true).create(true).open(path.join(name));
         let checks = Arc::new(append(CHECKS)?);

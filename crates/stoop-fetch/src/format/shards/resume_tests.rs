@@ -169,6 +169,40 @@ fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
     assert_eq!(records, 13);
 }
 
+/// Readers could not tell which records of a job count.
+#[test]
+fn a_round_of_failed_jobs_has_files_of_its_own_whose_lines_of_the_manifest_say_so() {
+    let folder = TestFolder::new("resume-rounds");
+    let mut state = None;
+    for (round, numbers) in [(0, 0..3), (0, 3..4), (1, 4..5), (2, 5..6)] {
+        // What is killed before its first record begins its round once more.
+        for is_killed in [true, false] {
+            let mut opened = open(&folder, JsonLines::new(), state.as_deref());
+            opened.writer.begin_round(round).expect("writable");
+            if !is_killed {
+                opened.write(numbers.clone());
+                state = Some(opened.checkpoint().state);
+                opened.writer.committed().expect("writable");
+            }
+        }
+    }
+    let mut last = open(&folder, JsonLines::new(), state.as_deref());
+    last.writer.begin_round(2).expect("writable");
+    let mut end = Vec::new();
+    last.format.end(&mut end);
+    last.writer.end(&end).expect("writable");
+    last.checkpoint();
+    last.writer.committed().expect("writable");
+    let manifest = fs::read_to_string(folder.0.join("part.manifest")).expect("written");
+    let listed: Vec<serde_json::Value> =
+        manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> =
+        listed.iter().map(|line| (line["records"].as_u64(), line["round"].as_u64())).collect();
+    assert_eq!(told, [(Some(4), None), (Some(1), Some(1)), (Some(1), Some(2))]);
+    assert!(listed[0]["run"].is_string(), "{manifest}");
+    assert!(listed.iter().all(|line| line["run"] == listed[0]["run"]), "{manifest}");
+}
+
 #[test]
 fn records_that_are_not_whole_any_more_are_an_error_that_names_their_file() {
     let folder = TestFolder::new("resume-short");
