@@ -4,6 +4,7 @@
 mod content_in_flight;
 mod content_retries;
 mod endings;
+mod givers;
 mod records;
 mod total_rate;
 
