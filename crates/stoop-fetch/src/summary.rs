@@ -23,7 +23,7 @@ const OTHER_KINDS: &str = "(other)";
 pub enum ResultCode<'a> {
     /// The status of the final response, after redirects.
     Status(u16),
-    /// The error kind, where there is no final response.
+    /// The error kind, where there is no final response: of a run one of [`kinds`](crate::kinds).
     Error(&'a str),
 }
 
