@@ -81,6 +81,7 @@ pub(crate) fn unix_ms() -> i64 {
 
 /// What came of one job: a response, or an error.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The status, or the kind of error, one of [`kinds`](crate::kinds).
     pub code: ResultCode<'static>,

@@ -121,7 +121,7 @@ fn give_batch<T: IntoJob>(
 /// jobs.send(format!("https://example.com/?after={}", first.outcome.body_bytes)).await?;
 /// drop(jobs);
 /// assert!(records.recv().await.is_some() && records.recv().await.is_none());
-/// run.finished().await;
+/// run.finished().await.check()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```

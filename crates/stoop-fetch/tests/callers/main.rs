@@ -187,22 +187,6 @@ fn times_may_be_as_long_as_can_be() {
 }
 
 #[test]
-fn the_end_of_a_run_is_told_to_all_that_wait_for_it() {
-    let fetch = Fetch::new();
-    let lines = Lines::new(&b"http:///\n"[..]);
-    let run = fetch.start(lines, JsonLines::new(), Written::default()).expect("it starts");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let waits = async {
-        tokio::join!(run.finished(), run.finished());
-        run.finished().await;
-    };
-    let waited =
-        runtime.expect("a runtime").block_on(async { tokio::time::timeout(LIMIT, waits).await });
-    waited.expect("it is told");
-    run.wait().check().expect("nothing went wrong");
-}
-
-#[test]
 fn a_host_is_left_alone_for_its_retry_after_also_where_the_content_fails() {
     let pause = Duration::from_secs(1);
     let (times, seen) = mpsc::channel();
