@@ -112,13 +112,13 @@ impl Run {
         format: F,
         sink: impl RecordSink + Send + 'static,
         mut resumed: Resumed,
-        link: Option<RunLink>,
+        link: Option<Arc<RunLink>>,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers, format.needs_content()));
         let weak: Weak<RunState> = Arc::downgrade(&state);
         state.stop.wake(weak);
         if let Some(link) = link {
-            let _ = link.set(Arc::downgrade(&state));
+            let _ = link.run.set(Arc::downgrade(&state));
         }
         let (mut format, mut begin, mut end) = (format, Vec::new(), Vec::new());
         format.begin(&mut begin);
