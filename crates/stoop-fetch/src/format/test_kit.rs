@@ -53,6 +53,7 @@ pub(super) fn outcome(url: &str, content: &[u8]) -> Outcome {
         method: Method::GET,
         target: "/".to_owned(),
         request_fields: Fields::new(),
+        request_content: bytes::Bytes::new(),
         remote_ip: None,
         response: Some(response),
     }];
