@@ -188,7 +188,7 @@ struct Errors<'a> {
 
 impl Display for Errors<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ErrorCounts(kinds) = self.kinds;
+        let kinds = &self.kinds.0;
         let shown = if kinds.len() <= KINDS_SHOWN + 2 { kinds.len() } else { KINDS_SHOWN };
         let widest = kinds[..shown].iter().map(|(kind, _)| kind.chars().count()).max();
         let width = widest.unwrap_or(0).min(24);

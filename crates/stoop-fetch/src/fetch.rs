@@ -29,7 +29,7 @@ pub struct Fetch {
     settings: Settings,
     misuse: Option<Misuse>,
     /// Where the sitemaps of the source find the run.
-    sitemaps: Option<RunLink>,
+    sitemaps: Option<Arc<RunLink>>,
 }
 
 impl Fetch {
@@ -188,7 +188,8 @@ impl Fetch {
         self
     }
 
-    /// What fetches the sitemaps of an index for this run, with its settings as they are now.
+    /// What fetches the sitemaps of an index for this run, with the settings with which that begins, also those that are
+    /// made later.
     ///
     /// ```
     /// use stoop_fetch::{Fetch, source::Sitemap};

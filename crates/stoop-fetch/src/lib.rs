@@ -103,6 +103,7 @@ mod worker;
 
 pub mod format;
 pub mod guide;
+pub mod kinds;
 pub mod mask;
 mod means;
 pub mod robots;
@@ -110,6 +111,9 @@ pub mod source;
 pub mod statistics;
 pub mod summary;
 pub mod target;
+
+/// The client's crate, whose types this one takes and returns: `Method`, `Redirects`, `ClientBuilder`, `ErrorKind` and others.
+pub use stoop;
 
 pub use self::capture::{Capture, Exchange, ExchangeResponse, Truncated};
 pub use self::concurrency::Concurrency;

@@ -33,8 +33,32 @@ const ORIGINS_MAX: usize = 10;
 /// How often a sitemap is asked for that is answered 429 or 503.
 const ATTEMPTS_MAX: u32 = 3;
 
-/// Where the sitemaps find their run, once it has begun.
-pub(crate) type RunLink = Arc<OnceLock<Weak<RunState>>>;
+/// What the sitemaps know of their run, once it has begun.
+#[derive(Default)]
+pub(crate) struct RunLink {
+    /// Its settings, as they are when all are made.
+    settings: OnceLock<SitemapSettings>,
+    pub(crate) run: OnceLock<Weak<RunState>>,
+}
+
+impl RunLink {
+    /// The run begins with these settings.
+    pub(crate) fn begin(&self, run: &mut Settings) {
+        let _ = self.settings.set(SitemapSettings::of(run));
+    }
+}
+
+impl fmt::Debug for RunLink {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunLink").finish_non_exhaustive()
+    }
+}
+
+/// The settings with which the sitemaps of a run are fetched.
+struct SitemapSettings {
+    settings: Settings,
+    known: Option<Arc<KnownRobots>>,
+}
 
 /// Fetches sitemaps, one at a time, for [`Sitemap::open_nested`](crate::source::Sitemap::open_nested).
 /// [`Fetch::nested_sitemaps`](crate::Fetch::nested_sitemaps) makes it.
@@ -45,13 +69,15 @@ pub(crate) type RunLink = Arc<OnceLock<Weak<RunState>>>;
 /// host, three times in all; after that, the next ones of the host are tried once each, until one has another answer.
 /// Where robots.txt counts, sitemaps and jobs share what it says.
 ///
-/// Before the run has begun, no turn is waited for.
+/// Before the run has begun, no turn is waited for, and the settings are those that the run had when this was made.
 pub struct NestedSitemaps {
-    settings: Settings,
-    known: Option<Arc<KnownRobots>>,
-    run: RunLink,
+    /// Those of before the run begins.
+    settings: SitemapSettings,
+    link: Arc<RunLink>,
     /// Made for the first one.
     client: Option<(Runtime, SitemapClient)>,
+    /// It has the settings with which the run began.
+    is_of_run: bool,
 }
 
 /// What fetches a sitemap.
@@ -62,9 +88,9 @@ struct SitemapClient {
     overloaded: Vec<u8>,
 }
 
-impl NestedSitemaps {
-    /// For the run of these settings, to which `link` will lead. Nothing is fetched yet.
-    pub(crate) fn new(run: &mut Settings, link: RunLink) -> Self {
+impl SitemapSettings {
+    /// Those of a run as they are now.
+    fn of(run: &mut Settings) -> Self {
         let mut template = run.template.clone();
         (template.method, template.content) = (Method::GET, Bytes::new());
         template.fields.remove("range");
@@ -86,7 +112,14 @@ impl NestedSitemaps {
             stop: run.stop.clone(),
             ..Settings::default()
         };
-        Self { settings, known: run.known_robots(), run: link, client: None }
+        Self { settings, known: run.known_robots() }
+    }
+}
+
+impl NestedSitemaps {
+    /// For the run of these settings, to which `link` will lead. Nothing is fetched yet.
+    pub(crate) fn new(run: &mut Settings, link: Arc<RunLink>) -> Self {
+        Self { settings: SitemapSettings::of(run), link, client: None, is_of_run: false }
     }
 
     /// The content of a sitemap, all of it: its pages are read as slowly as they are fetched, and no server waits for
@@ -98,7 +131,12 @@ impl NestedSitemaps {
     /// # Errors
     /// It cannot be fetched, and the error says why. [`Interrupted`](ErrorKind::Interrupted) where the run ended first.
     pub fn open(&mut self, url: &str) -> io::Result<Box<dyn Read + Send>> {
-        let Self { settings, known, run, client } = self;
+        let Self { settings, link, client, is_of_run } = self;
+        let of_run = link.settings.get();
+        if of_run.is_some() && !std::mem::replace(is_of_run, true) {
+            *client = None;
+        }
+        let SitemapSettings { settings, known } = of_run.unwrap_or(settings);
         let (runtime, client) = match client {
             Some(made) => made,
             empty => empty.insert((
@@ -106,7 +144,7 @@ impl NestedSitemaps {
                 SitemapClient::new(settings, known.as_ref())?,
             )),
         };
-        let run = run.get().and_then(Weak::upgrade);
+        let run = link.run.get().and_then(Weak::upgrade);
         let in_turn = run.as_ref().filter(|run| run.settings.politeness.is_some());
         let content = runtime.block_on(async {
             tokio::select! {
@@ -237,6 +275,8 @@ fn why(outcome: &Outcome) -> String {
 
 impl fmt::Debug for NestedSitemaps {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NestedSitemaps").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("NestedSitemaps")
+            .field("settings", &self.settings.settings)
+            .finish_non_exhaustive()
     }
 }

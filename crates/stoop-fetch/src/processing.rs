@@ -7,6 +7,7 @@ use stoop::Phase;
 use crate::capture::{Capture, IN_MEMORY_MAX, SpillSettings, Truncated};
 use crate::digests::{Digests, sha256};
 use crate::extract::{Extraction, text_as_utf8};
+use crate::kinds;
 use crate::record::{Details, Outcome};
 use crate::save::SaveFolder;
 use crate::schedule::Started;
@@ -108,5 +109,5 @@ pub(crate) fn not_saved(outcome: &mut Outcome, status: u16, error: &io::Error) {
     });
     let capture = outcome.capture.take();
     let details = details.map(Box::new);
-    *outcome = Outcome { details, capture, ..Outcome::error("save_failed") };
+    *outcome = Outcome { details, capture, ..Outcome::error(kinds::SAVE_FAILED) };
 }

@@ -81,8 +81,9 @@ pub(crate) fn unix_ms() -> i64 {
 
 /// What came of one job: a response, or an error.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
-    /// The status, or the kind of error.
+    /// The status, or the kind of error, one of [`kinds`](crate::kinds).
     pub code: ResultCode<'static>,
     /// Bytes of the body after transfer-coding and decoding; 0 for an error.
     pub body_bytes: u64,

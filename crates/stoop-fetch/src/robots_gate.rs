@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use stoop::Phase;
 
+use crate::kinds;
 use crate::record::Outcome;
 use crate::robots_client::RobotsClient;
 use crate::robots_known::{KnownRobots, Lookup, RobotsAnswer, split};
@@ -42,7 +43,8 @@ impl RobotsGate {
                 match self.known.denial(access, why.as_deref(), path) {
                     None => Permission::Granted { crawl_delay },
                     Some(text) => {
-                        let outcome = Outcome::local_error("robots_denied", Phase::Request, &text);
+                        let outcome =
+                            Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Request, &text);
                         Permission::Denied { crawl_delay, outcome }
                     }
                 }

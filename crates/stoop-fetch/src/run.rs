@@ -26,7 +26,7 @@ use crate::summary::{Figures, Summary};
 use crate::{tuning, worker};
 
 /// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing, and leaves untold what came of it.
-#[must_use = "`wait` waits for its end, and tells whether all records were written"]
+#[must_use = "`wait` and `finished` wait for its end, and tell whether all records were written"]
 pub struct Run {
     pub(crate) state: Arc<RunState>,
     workers: Vec<JoinHandle<Summary>>,
@@ -112,13 +112,13 @@ impl Run {
         format: F,
         sink: impl RecordSink + Send + 'static,
         mut resumed: Resumed,
-        link: Option<RunLink>,
+        link: Option<Arc<RunLink>>,
     ) -> io::Result<Self> {
         let state = Arc::new(RunState::new(settings, fetchers, format.needs_content()));
         let weak: Weak<RunState> = Arc::downgrade(&state);
         state.stop.wake(weak);
         if let Some(link) = link {
-            let _ = link.set(Arc::downgrade(&state));
+            let _ = link.run.set(Arc::downgrade(&state));
         }
         let (mut format, mut begin, mut end) = (format, Vec::new(), Vec::new());
         format.begin(&mut begin);
@@ -193,8 +193,17 @@ impl Run {
         self.state.is_stopping()
     }
 
+    /// Waits for the end as [`wait`](Self::wait) does, for a task: it does not block its thread while the run goes on. Where
+    /// the future is dropped, the run goes on, and what came of it stays untold.
+    #[must_use = "`check` tells whether the run itself failed, as where records could not be written"]
+    pub async fn finished(self) -> Finished {
+        self.ended().await;
+        // Its threads are at their ends.
+        self.wait()
+    }
+
     /// Waits until the last record is written. It may be called again, and by several tasks at once.
-    pub async fn finished(&self) {
+    pub async fn ended(&self) {
         let written = &self.state.written;
         written.notified().await;
         // One notification wakes one waiter, and is kept for the next call where there is none.

@@ -23,7 +23,7 @@ const OTHER_KINDS: &str = "(other)";
 pub enum ResultCode<'a> {
     /// The status of the final response, after redirects.
     Status(u16),
-    /// The error kind, where there is no final response.
+    /// The error kind, where there is no final response: of a run one of [`kinds`](crate::kinds).
     Error(&'a str),
 }
 
@@ -168,7 +168,8 @@ fn rounded(value: f64) -> u64 {
 }
 
 /// The figures of a summary. The names in JSON are the comparison's.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Figures<'a> {
     /// Records.
     #[serde(rename = "totalUrls")]
@@ -226,8 +227,15 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// Error kinds with their counts, the most frequent first; an object in JSON.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ErrorCounts<'a>(pub Vec<(&'a str, u64)>);
+
+impl<'a> From<Vec<(&'a str, u64)>> for ErrorCounts<'a> {
+    fn from(kinds: Vec<(&'a str, u64)>) -> Self {
+        Self(kinds)
+    }
+}
 
 impl Serialize for ErrorCounts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -63,7 +63,13 @@ pub(super) fn jobs(
         }
     };
     let source: Box<dyn JobSource> = match plan.has_id_keys {
-        true => Box::new(DistinctIds::new(source)),
+        true => {
+            let ids = DistinctIds::new(source);
+            Box::new(match &jobs.id_column {
+                Some(name) => ids.id_column(name.as_str()),
+                None => ids,
+            })
+        }
         false => source,
     };
     let source: Box<dyn JobSource> = match jobs.shard {

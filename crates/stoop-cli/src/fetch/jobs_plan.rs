@@ -47,17 +47,28 @@ pub(crate) enum InputFormat {
 }
 
 impl JobsPlan {
-    /// Whether there can be ids, if they are needed.
+    /// The same, where ids are needed: a table without their column is an error before the run then, and not one of each row.
     ///
     /// # Errors
-    /// [`CommandFailure::Usage`] if not.
-    pub(super) fn check_ids(&self, are_needed: bool) -> Result<(), CommandFailure> {
-        match are_needed && matches!(self.format, InputFormat::Lines | InputFormat::Sitemap) {
-            true => Err(CommandFailure::Usage(format!(
+    /// [`CommandFailure::Usage`] if there can be none.
+    pub(super) fn with_ids(mut self) -> Result<Self, CommandFailure> {
+        match self.format {
+            InputFormat::Lines | InputFormat::Sitemap => Err(CommandFailure::Usage(format!(
                 "--tar-key id needs a list with ids, of csv, tsv, jsonl or parquet, and this is {}",
                 self.format.name()
             ))),
-            false => Ok(()),
+            InputFormat::Csv | InputFormat::Tsv if !self.has_header && self.id_column.is_none() => {
+                Err(CommandFailure::Usage(
+                    "--tar-key id needs the column of the ids: --id-column 2 is the second one of a table without a \
+                     header"
+                        .to_owned(),
+                ))
+            }
+            InputFormat::Csv | InputFormat::Tsv | InputFormat::Parquet => {
+                self.id_column.get_or_insert_with(|| "id".to_owned());
+                Ok(self)
+            }
+            InputFormat::Jsonl => Ok(self),
         }
     }
 

@@ -196,7 +196,7 @@ impl FetchPlan {
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
         let user_agent = user_agent.unwrap_or(default_agent);
         let has_id_keys = args.output.tar_key == Some(TarKey::Id);
-        jobs.check_ids(has_id_keys)?;
+        let jobs = if has_id_keys { jobs.with_ids()? } else { jobs };
         let untold = untold::notes(format, &args.content, &jobs)?;
         let source = match args.input.input {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,

@@ -267,7 +267,7 @@ async fn watch(
         };
         tokio::select! {
             biased;
-            () = run.finished() => return cause,
+            () = run.ended() => return cause,
             number = signals.next() => {
                 let first = *interrupted.get_or_insert_with(Instant::now);
                 if first.elapsed() >= SAME_SIGNAL_WINDOW && number != signals::HANGUP {

@@ -8,22 +8,34 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use stoop_fetch::mask;
 use stoop_fetch::summary::{ResultCode, Summary};
 
-/// Adds a line to `summary`: of the contract, or of `fetch --format jsonl`.
+use super::repeats::Repeats;
+
+/// Adds a line to `summary`, if it counts: of the contract, or of `fetch --format jsonl`.
 ///
 /// # Errors
 /// What is wrong with the line, as text.
-pub(super) fn add(line: &[u8], summary: &mut Summary) -> Result<(), &'static str> {
+pub(super) fn add(
+    line: &[u8],
+    summary: &mut Summary,
+    repeats: &mut Repeats,
+) -> Result<(), &'static str> {
     let text = std::str::from_utf8(line);
     match text {
-        Ok(json) if json.starts_with('{') => add_json(json, summary),
-        Ok(text) => add_csv(text, summary),
+        Ok(json) if json.starts_with('{') => add_json(json, summary, repeats),
+        Ok(text) => add_csv(text, summary, repeats),
         // The URL may be any bytes; the columns to its right are text.
-        Err(_) => add_csv(&String::from_utf8_lossy(line), summary),
+        Err(_) => add_csv(&String::from_utf8_lossy(line), summary, repeats),
     }
+}
+
+/// Whether a job failed, as the journal of a run has it.
+fn is_failure(code: ResultCode<'_>) -> bool {
+    !matches!(code, ResultCode::Status(..400))
 }
 
 /// Whether a line is the header, which names the columns.
@@ -31,11 +43,11 @@ pub(super) fn is_header(line: &[u8]) -> bool {
     line.ends_with(b",code,start_time,duration,body_length")
 }
 
-fn add_csv(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
+fn add_csv(line: &str, summary: &mut Summary, repeats: &mut Repeats) -> Result<(), &'static str> {
     let mut fields = line.rsplitn(5, ',').map(unquoted);
     let mut next = || fields.next().ok_or("fewer than 5 columns");
     let (length, duration, start, code) = (next()?, next()?, next()?, next()?);
-    next()?;
+    let url = next()?;
     if code.is_empty() {
         return Err("no code");
     }
@@ -49,7 +61,9 @@ fn add_csv(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
         (ResultCode::Error(_), None) => 0,
         (ResultCode::Status(_), None) => return Err("body_length is not a number"),
     };
-    summary.add(code, start_ms, duration_ms, body_bytes);
+    if repeats.counts(is_failure(code), url) {
+        summary.add(code, start_ms, duration_ms, body_bytes);
+    }
     Ok(())
 }
 
@@ -85,9 +99,15 @@ fn start_ms(text: &str) -> Option<i64> {
     Some(Offset::UTC.to_timestamp(civil).ok()?.as_millisecond())
 }
 
-fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
+fn add_json(line: &str, summary: &mut Summary, repeats: &mut Repeats) -> Result<(), &'static str> {
     #[derive(Deserialize)]
     struct JsonLine<'a> {
+        #[serde(borrow)]
+        url: Option<&'a RawValue>,
+        #[serde(borrow)]
+        url_bytes: Option<&'a RawValue>,
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
         status: Option<u16>,
         #[serde(borrow)]
         error_kind: Option<Cow<'a, str>>,
@@ -107,6 +127,10 @@ fn add_json(line: &str, summary: &mut Summary) -> Result<(), &'static str> {
         (None, Some(status)) => ResultCode::Status(status),
         (None, None) => return Err("neither status nor error_kind"),
     };
+    let job = [json.url, json.url_bytes, json.id].map(|value| value.map(RawValue::get));
+    if !repeats.counts(is_failure(code), job) {
+        return Ok(());
+    }
     summary.add(code, start_ms, json.duration_us / 1000, json.body_bytes);
     let is_response = matches!(code, ResultCode::Status(_));
     summary.add_http2(is_response && json.http_version.as_deref() == Some("2"));
@@ -119,7 +143,7 @@ mod tests {
 
     fn read(line: &str) -> Result<String, &'static str> {
         let mut summary = Summary::default();
-        add(line.as_bytes(), &mut summary)?;
+        add(line.as_bytes(), &mut summary, &mut Repeats::None)?;
         let figures = summary.figures();
         let kind = summary.kinds().first().map_or(String::new(), |(kind, _)| format!(" {kind}"));
         Ok(format!(
@@ -218,10 +242,12 @@ mod tests {
             (r#""status":200"#, 2),
             (r#""error_kind":"reset","http_version":"2""#, 2),
         ] {
-            add(format!("{{{fields},{start}}}").as_bytes(), &mut summary).expect("a record");
+            let line = format!("{{{fields},{start}}}");
+            add(line.as_bytes(), &mut summary, &mut Repeats::None).expect("a record");
             assert_eq!(summary.figures().http2, count, "{fields}");
         }
-        add(b"a,200,2026-11-21T20:54:55Z,1,1", &mut summary).expect("a line");
+        let line = b"a,200,2026-11-21T20:54:55Z,1,1";
+        add(line, &mut summary, &mut Repeats::None).expect("a line");
         assert_eq!(summary.figures().http2, 2);
     }
 }

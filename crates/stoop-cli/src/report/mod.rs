@@ -5,6 +5,7 @@
 mod folder;
 mod line;
 mod names;
+mod repeats;
 
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use self::names::{cannot_read, name_of};
+use self::repeats::{Known, Possible, Repeats};
 use crate::failure::CommandFailure;
 use crate::table::{self, Label};
 use crate::terminal::TextLayout;
@@ -43,7 +45,11 @@ names are skipped.
 
 A folder that 'stoop fetch -o FOLDER/' or '--run FOLDER' has written is one run: the files that its
 manifests list are read, of csv and jsonl. One that is not as it was written is an error. Files that
-are still being written, with .partial after their names, are left out.
+are still being written, with .partial after their names, are left out. After --retry-failed a URL
+that failed has several lines, of which the last counts; up to 1,048,576 are kept in memory for
+that. In a single file those cannot be told from a list that has URLs twice: all are counted, and
+it is said how many may be repeats. Where a folder has the files of several runs, it is said which,
+and the report is of all together.
 
 Without a label, the label is the name of the file: LANGUAGE-METHOD-CONCURRENCY, of which the last
 two may be missing.
@@ -159,30 +165,53 @@ fn show(format: ReportFormat, runs: &[(Label, Summary)], layout: TextLayout) -> 
 fn read(path: &Path) -> Result<(Summary, u64), CommandFailure> {
     if path.as_os_str() == "-" {
         streams::check_input()?;
-        let name = name_of(path);
-        return summarise(io::stdin().lock(), &name).map_err(|error| cannot_read(path, &error));
     }
-    let files = match path.is_dir() {
-        true => folder::files(path)?,
-        false => vec![path.to_owned()],
+    let read = match path.is_dir() {
+        true => return read_folder(path),
+        false if path.as_os_str() == "-" => summarise(io::stdin().lock(), &name_of(path)),
+        false => open(path).and_then(|lines| summarise(lines, &name_of(path))),
     };
+    read.map_err(|error| cannot_read(path, &error))
+}
+
+fn open(path: &Path) -> io::Result<impl BufRead> {
+    Ok(BufReader::with_capacity(64 << 10, File::open(path)?))
+}
+
+/// Reads the files that the manifests of a folder list.
+fn read_folder(folder: &Path) -> Result<(Summary, u64), CommandFailure> {
     let (mut summary, mut malformed) = (Summary::default(), 0);
-    for path in &files {
-        let file = File::open(path).map(|file| BufReader::with_capacity(64 << 10, file));
-        let here = file.and_then(|file| add_lines(file, &name_of(path), &mut summary));
-        malformed += here.map_err(|error| cannot_read(path, &error))?;
+    for run in folder::runs(folder)? {
+        let mut repeats = match run.has_repeats() {
+            true => Repeats::Known(Known::default()),
+            false => Repeats::None,
+        };
+        for (round, file) in run.into_last_first() {
+            repeats.begin_file(round);
+            let here = open(&file)
+                .and_then(|lines| add_lines(lines, &name_of(&file), &mut summary, &mut repeats));
+            malformed += here.map_err(|error| cannot_read(&file, &error))?;
+        }
+        repeats.tell(&name_of(folder));
     }
     Ok((summary, malformed))
 }
 
+/// The summary of lines that may have repeats, which are told.
 fn summarise(source: impl BufRead, name: &str) -> io::Result<(Summary, u64)> {
-    let mut summary = Summary::default();
-    let malformed = add_lines(source, name, &mut summary)?;
+    let (mut summary, mut repeats) = (Summary::default(), Repeats::Possible(Possible::default()));
+    let malformed = add_lines(source, name, &mut summary, &mut repeats)?;
+    repeats.tell(name);
     Ok((summary, malformed))
 }
 
-/// Adds the lines of a file to `summary`. Returns the number of its malformed lines.
-fn add_lines(mut source: impl BufRead, name: &str, summary: &mut Summary) -> io::Result<u64> {
+/// Adds the lines of a file that count to `summary`. Returns the number of its malformed lines.
+fn add_lines(
+    mut source: impl BufRead,
+    name: &str,
+    summary: &mut Summary,
+    repeats: &mut Repeats,
+) -> io::Result<u64> {
     let (mut number, mut malformed) = (0_u64, 0_u64);
     let mut line = Vec::new();
     while next_line(&mut source, &mut line)? {
@@ -192,7 +221,7 @@ fn add_lines(mut source: impl BufRead, name: &str, summary: &mut Summary) -> io:
         if text.is_empty() || line::is_header(text) {
             continue;
         }
-        if let Err(wrong) = line::add(text, summary) {
+        if let Err(wrong) = line::add(text, summary, repeats) {
             malformed += 1;
             if malformed <= MALFORMED_NAMED {
                 stderr::message(format_args!("{name}, line {number}: {wrong}"));

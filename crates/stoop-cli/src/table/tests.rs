@@ -42,25 +42,12 @@ fn row(row: &PublishedRow) -> (Label, Figures<'static>) {
     let (language, method, concurrency, [urls, time, avg, max, sec], pct, rest) = *row;
     let label =
         Label { language: language.into(), method: method.into(), concurrency: Some(concurrency) };
-    let figures = Figures {
-        total_urls: urls,
-        time,
-        avg,
-        max,
-        ok_reqs_sec: sec,
-        ok_reqs_pct: pct,
-        avg_body_len: rest[0],
-        ok: rest[1],
-        redirects: rest[2],
-        client_errors: rest[3],
-        server_errors: rest[4],
-        exceptions: rest[5],
-        errors: ErrorCounts(Vec::new()),
-        body_bytes: 0,
-        body_bytes_sec: 0,
-        http2: 0,
-        resumed: 0,
-    };
+    let mut figures = Figures::default();
+    (figures.total_urls, figures.time, figures.avg, figures.max) = (urls, time, avg, max);
+    (figures.ok_reqs_sec, figures.ok_reqs_pct, figures.avg_body_len) = (sec, pct, rest[0]);
+    (figures.ok, figures.redirects) = (rest[1], rest[2]);
+    (figures.client_errors, figures.server_errors) = (rest[3], rest[4]);
+    figures.exceptions = rest[5];
     (label, figures)
 }
 
@@ -90,7 +77,7 @@ fn one_run_has_twelve_columns() {
 #[test]
 fn figures_without_a_column_are_below_the_table() {
     let (_, mut figures) = row(&ROWS[0]);
-    figures.errors = ErrorCounts(vec![("reset", 2)]);
+    figures.errors = vec![("reset", 2)].into();
     let below = |figures: &Figures<'_>| {
         summary(figures, WIDE).lines().skip(6).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -106,7 +93,7 @@ fn figures_without_a_column_are_below_the_table() {
 #[test]
 fn a_table_that_is_too_wide_becomes_one_figure_a_line() {
     let (_, mut figures) = row(&ROWS[1]);
-    figures.errors = ErrorCounts(vec![("connect_unreachable", 2)]);
+    figures.errors = vec![("connect_unreachable", 2)].into();
     for columns in [40, 60, 80] {
         let text = summary(&figures, TextLayout { columns: Some(columns), has_boxes: false });
         assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
@@ -119,7 +106,7 @@ fn a_table_that_is_too_wide_becomes_one_figure_a_line() {
 #[test]
 fn errors_have_hints_and_further_kinds_are_counted() {
     let kinds: Vec<_> = (0..20).map(|_| ("total_timeout", 1)).collect();
-    let text = errors(&ErrorCounts(kinds)).to_string();
+    let text = errors(&kinds.into()).to_string();
     assert_eq!(text.lines().count(), 11);
     assert!(text.starts_with("       1  total_timeout  not done within --timeout\n"), "{text}");
     assert!(text.ends_with("      10  of 10 other kinds\n"), "{text}");
@@ -127,6 +114,6 @@ fn errors_have_hints_and_further_kinds_are_counted() {
 
 #[test]
 fn control_characters_in_error_kinds_are_escaped() {
-    let text = errors(&ErrorCounts(vec![("\x1b[2Jgone", 1)])).to_string();
+    let text = errors(&vec![("\x1b[2Jgone", 1)].into()).to_string();
     assert_eq!(text, "       1  \\u{1b}[2Jgone\n");
 }

@@ -244,6 +244,7 @@ fn an_archive_is_compressed_unless_its_name_says_otherwise() {
         ("-f csv --revisits", "--revisits is for archives"),
         ("-f csv --tar-key id", "--tar-key is for -f tar"),
         ("-f tar --tar-key id", "--tar-key id needs a list with ids"),
+        ("-f tar --tar-key id --input-format csv --no-header", "--tar-key id needs the column"),
         ("-f jsonl --csv-header", "--csv-header is for -f csv"),
         ("-f csv --digest sha256", "--digest needs --format jsonl"),
         ("-f warc --no-content", "--no-content leaves out"),
@@ -277,6 +278,23 @@ fn samples_are_named_by_the_ids_of_their_jobs_where_those_are_their_own() {
     names.sort();
     let expected = ["a%2Eb.json", "c.json", "~000000002.json", "~000000003.json"];
     assert_eq!(names, expected);
+}
+
+/// Each of its rows was an error, after the run had begun.
+#[test]
+fn a_list_without_the_column_of_ids_by_which_samples_are_named_is_told() {
+    let fetch = |options: &str, list: &str| {
+        run(stoop(&format!("fetch -f tar --tar-key id --summary none {options}")), list)
+    };
+    let ran = fetch("--input-format csv", "url,sku\nhttp://127.0.0.1:1/,7\n");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    for text in ["there is no column \"id\"", "sku", "--id-column"] {
+        assert!(ran.stderr.contains(text), "{}", ran.stderr);
+    }
+    assert!(!String::from_utf8_lossy(&ran.stdout).contains("invalid_job"));
+    let ran = fetch("--input-format jsonl --id-column sku", "{\"url\":\"http://127.0.0.1:1/\"}\n");
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(told.contains("it has no id (column \\\"sku\\\"), by which"), "{told}");
 }
 
 #[test]

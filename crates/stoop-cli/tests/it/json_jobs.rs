@@ -116,3 +116,47 @@ fn jobs_with_content_are_fetched_politely_and_within_memory() {
     // 40 MB of content came in; each worker's window is 16 MiB.
     assert!(peak_kib < 80_000, "{peak_kib} KiB");
 }
+
+/// They had a Content-Length of the fields, and nothing behind the head.
+#[test]
+fn an_archive_has_the_content_of_requests_also_behind_redirects_that_keep_it() {
+    let server = EchoServer::start();
+    let url = format!("http://{}", server.address);
+    let input = format!(
+        "{{\"url\":\"{url}/again/{url}/there\",\"method\":\"POST\",\"body\":\"a=1&b=2\"}}\n\
+         {{\"url\":\"{url}/to/{url}/other\",\"method\":\"POST\",\"body\":\"a=1\"}}\n"
+    );
+    let options = "fetch --input-format jsonl -f warc --compression none -c 1 --summary none";
+    let ran = run(stoop(options), input);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let archive = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let requests: Vec<_> = archive
+        .split("WARC/1.1\r\n")
+        .filter(|record| record.starts_with("WARC-Type: request\r\n"))
+        .map(|record| record.split_once("\r\n\r\n").expect("a head and a block"))
+        .collect();
+    let found: Vec<_> = requests
+        .iter()
+        .map(|(head, block)| {
+            let block = block.strip_suffix("\r\n\r\n").expect("the end of a record");
+            assert!(head.ends_with(&format!("\r\nContent-Length: {}", block.len())), "{head}");
+            let (request, content) = block.split_once("\r\n\r\n").expect("a request");
+            let lengths = request.to_ascii_lowercase().matches("content-length: ").count();
+            assert_eq!(lengths, usize::from(!content.is_empty()), "{request}");
+            (request.split('/').next().expect("a method"), content, head.contains("Payload-Digest"))
+        })
+        .collect();
+    let expected = [
+        ("POST ", "a=1&b=2", true),
+        ("POST ", "a=1&b=2", true),
+        ("POST ", "a=1", true),
+        ("GET ", "", false),
+    ];
+    assert_eq!(found, expected);
+    // The SHA-1 of the content, as sha1sum and base32 tell it.
+    assert!(
+        requests[0].0.contains("WARC-Payload-Digest: sha1:2U6PMTTWR5HPBHEANO7BEJMMPAQRWJUQ"),
+        "{}",
+        requests[0].0
+    );
+}

@@ -1,5 +1,8 @@
 //! Tests of the summary computed from lines.
 
+use std::sync::atomic::Ordering::SeqCst;
+
+use crate::resume::{LoggingServer, Runs};
 use crate::server::{Server, refusing};
 use crate::stoop::{run, stoop};
 
@@ -116,4 +119,69 @@ fn a_report_of_a_folder_is_that_of_the_files_that_its_manifests_list() {
     std::fs::remove_dir_all(&folder).expect("ours");
     assert_eq!(reported.code, Some(3));
     assert!(reported.stderr.contains("has no manifest"), "{}", reported.stderr);
+}
+
+/// The figures of a report of `path`, and what it says on standard error.
+#[track_caller]
+fn figures(path: &std::path::Path) -> (serde_json::Value, String) {
+    let mut command = stoop("report --format json");
+    command.arg(path);
+    let reported = run(command, "");
+    assert_eq!(reported.code, Some(0), "{}", reported.stderr);
+    (serde_json::from_slice(&reported.stdout).expect("one object"), reported.stderr)
+}
+
+/// They were counted with each line that they had.
+#[test]
+fn urls_that_were_fetched_again_count_once_by_their_last_line() {
+    let server = LoggingServer::start();
+    for format in ["csv", "jsonl"] {
+        server.is_ill.store(true, SeqCst);
+        let mut urls = server.urls(50);
+        // Twice in the list, and as often in the report.
+        urls.extend(["/3", "/3", "/4"].map(|path| server.url(path)));
+        let runs = Runs::new(&format!("report-{format}"), &urls, &format!("-f {format}"));
+        runs.finish("");
+        runs.finish("--retry-failed");
+        let (of_ill, told) = figures(&runs.path("run"));
+        assert_eq!((&of_ill["totalUrls"], &of_ill["5xx"]), (&53.into(), &7.into()), "{told}");
+        server.is_ill.store(false, SeqCst);
+        runs.finish("--retry-failed 5xx");
+        let (report, told) = figures(&runs.path("run"));
+        let counts = ["totalUrls", "2xx", "5xx"].map(|name| report[name].as_u64());
+        assert_eq!(counts, [Some(53), Some(53), Some(0)], "{format}: {told}");
+        assert!(told.contains("14 lines are not counted"), "{told}");
+    }
+}
+
+#[test]
+fn lines_of_one_file_that_may_be_repeats_are_counted_and_told() {
+    let server = LoggingServer::start();
+    server.is_ill.store(true, SeqCst);
+    let runs = Runs::new("report-file", &server.urls(20), "-f csv -o out.csv");
+    runs.finish("");
+    assert_eq!(figures(&runs.path("out.csv")).1, "");
+    server.is_ill.store(false, SeqCst);
+    runs.finish("--retry-failed");
+    let (report, told) = figures(&runs.path("out.csv"));
+    assert_eq!(report["totalUrls"], 22);
+    assert!(told.contains("2 lines are of a URL whose line before failed"), "{told}");
+    assert!(told.contains("all are counted"), "{told}");
+}
+
+#[test]
+fn several_runs_of_a_folder_are_told() {
+    let server = Server::start();
+    let folder = std::env::temp_dir().join(format!("stoop-report-runs-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    for path in ["/ok/1", "/ok/2"] {
+        let mut command = stoop("fetch -f jsonl -o");
+        command.arg(folder.join(""));
+        assert_eq!(run(command, server.url(path) + "\n").code, Some(0));
+    }
+    let (report, told) = figures(&folder);
+    std::fs::remove_dir_all(&folder).expect("ours");
+    assert_eq!(report["totalUrls"], 2);
+    assert!(told.contains("has the files of 2 runs, which are counted together"), "{told}");
+    assert!(told.contains("part-00001.jsonl"), "{told}");
 }

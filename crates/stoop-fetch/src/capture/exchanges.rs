@@ -5,11 +5,12 @@ use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::pin::pin;
 
+use bytes::Bytes;
 use stoop::{ClientEvent, Fields, Method, Version};
 
 thread_local! {
     /// What is told goes here: to the job whose request this thread polls.
-    static CURRENT: RefCell<Option<Vec<Exchange>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Recording>> = const { RefCell::new(None) };
     /// What was told to a job that was dropped last on this thread, before its sending had an output.
     static LEFT: RefCell<Vec<Exchange>> = const { RefCell::new(Vec::new()) };
 }
@@ -26,6 +27,8 @@ pub struct Exchange {
     pub target: String,
     /// The fields of the request.
     pub request_fields: Fields,
+    /// The content of the request, shared with all that have the same. A redirect that is followed by a GET leaves it behind.
+    pub request_content: Bytes,
     /// The address that it was sent to, if over TCP.
     pub remote_ip: Option<IpAddr>,
     /// The head of the final response; none if there was none.
@@ -44,21 +47,43 @@ pub struct ExchangeResponse {
     pub fields: Fields,
 }
 
+/// The exchanges of a job that were told so far, and the content that its requests have.
+#[derive(Default)]
+struct Recording {
+    exchanges: Vec<Exchange>,
+    content: Bytes,
+}
+
+impl Recording {
+    /// The content of a request that has so many bytes of it.
+    fn content_of(&self, length: Option<u64>) -> Bytes {
+        match length == Some(self.content.len() as u64) {
+            true => self.content.clone(),
+            // It was left behind, or is not the run's.
+            false => Bytes::new(),
+        }
+    }
+}
+
 /// Listens to the client, wherever `recorded` is polled.
 pub(crate) fn listen(event: &ClientEvent<'_>) {
     CURRENT.with_borrow_mut(|current| {
-        let Some(exchanges) = current else { return };
+        let Some(recording) = current else { return };
         match event {
-            ClientEvent::Sending { head, url, remote, .. } => exchanges.push(Exchange {
-                url: (*url).to_owned(),
-                method: head.method().clone(),
-                target: head.target().to_owned(),
-                request_fields: head.fields().clone(),
-                remote_ip: remote.map(|remote| remote.ip()),
-                response: None,
-            }),
+            ClientEvent::Sending { head, url, content_length, remote, .. } => {
+                let request_content = recording.content_of(*content_length);
+                recording.exchanges.push(Exchange {
+                    url: (*url).to_owned(),
+                    method: head.method().clone(),
+                    target: head.target().to_owned(),
+                    request_fields: head.fields().clone(),
+                    request_content,
+                    remote_ip: remote.map(|remote| remote.ip()),
+                    response: None,
+                });
+            }
             ClientEvent::Responded { head, .. } => {
-                if let Some(exchange) = exchanges.last_mut() {
+                if let Some(exchange) = recording.exchanges.last_mut() {
                     exchange.response = Some(ExchangeResponse {
                         status: head.status().as_u16(),
                         version: head.version(),
@@ -71,36 +96,38 @@ pub(crate) fn listen(event: &ClientEvent<'_>) {
     });
 }
 
-/// The output of `sending`, and the exchanges that the client told of meanwhile, behind those before.
+/// The output of `sending`, whose requests have this content, and the exchanges that the client told of meanwhile, behind
+/// those before.
 pub(crate) async fn recorded<T>(
     before: Vec<Exchange>,
+    content: Bytes,
     sending: impl Future<Output = T>,
 ) -> (T, Vec<Exchange>) {
     /// Takes what was recorded out of the thread's place, also after a panic.
-    struct Place<'a>(&'a mut Vec<Exchange>);
+    struct Place<'a>(&'a mut Recording);
     impl Drop for Place<'_> {
         fn drop(&mut self) {
             *self.0 = CURRENT.take().unwrap_or_default();
         }
     }
     /// Leaves what was recorded where it is found after a drop.
-    struct Recording(Vec<Exchange>);
-    impl Drop for Recording {
+    struct Unfinished(Recording);
+    impl Drop for Unfinished {
         fn drop(&mut self) {
-            if !self.0.is_empty() {
-                LEFT.set(std::mem::take(&mut self.0));
+            if !self.0.exchanges.is_empty() {
+                LEFT.set(std::mem::take(&mut self.0.exchanges));
             }
         }
     }
     let mut sending = pin!(sending);
-    let mut exchanges = Recording(before);
+    let mut unfinished = Unfinished(Recording { exchanges: before, content });
     let output = poll_fn(|cx| {
-        CURRENT.set(Some(std::mem::take(&mut exchanges.0)));
-        let _place = Place(&mut exchanges.0);
+        CURRENT.set(Some(std::mem::take(&mut unfinished.0)));
+        let _place = Place(&mut unfinished.0);
         sending.as_mut().poll(cx)
     })
     .await;
-    (output, std::mem::take(&mut exchanges.0))
+    (output, std::mem::take(&mut unfinished.0.exchanges))
 }
 
 /// Forgets what was left on this thread, so that [`left`] is what is dropped between the two.
@@ -126,6 +153,7 @@ mod tests {
             method: Method::GET,
             target: "/".to_owned(),
             request_fields: Fields::new(),
+            request_content: Bytes::new(),
             remote_ip: None,
             response: None,
         };
@@ -135,9 +163,10 @@ mod tests {
             let told = {
                 let mut recorded = pin!(recorded(
                     vec![exchange()],
+                    Bytes::new(),
                     poll_fn(|_| {
                         let mut current = CURRENT.take().expect("it is polled");
-                        current.push(exchange());
+                        current.exchanges.push(exchange());
                         CURRENT.set(Some(current));
                         if is_ready { Poll::Ready(()) } else { Poll::Pending }
                     })

@@ -65,7 +65,7 @@ impl Fetch {
     ///     let url = String::from_utf8_lossy(&record.url);
     ///     println!("{url} {:?}", record.outcome.code);
     /// }
-    /// run.finished().await;
+    /// run.finished().await.check()?;
     /// # Ok::<(), stoop_fetch::FetchError>(())
     /// # }).unwrap();
     /// ```

@@ -123,6 +123,9 @@ impl Fetch {
         if let Some(folder) = &mut settings.processing.save {
             folder.prepare().map_err(FetchError::Save)?;
         }
+        if let Some(sitemaps) = &self.sitemaps {
+            sitemaps.begin(&mut self.settings);
+        }
         let (sink, resumed) = sink(&mut self.settings)?;
         Run::start(self.settings, fetchers, source, format, sink, resumed, self.sitemaps)
             .map_err(FetchError::Start)

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusCode};
 
 use super::{Fetcher, target};
@@ -72,7 +73,10 @@ impl Fetcher {
         let is_head = *request.method() == Method::HEAD;
         let may_go_on = may_go_on(&request);
         let (response, exchanges) = match self.has_exchanges() {
-            true => recorded(Vec::new(), self.client.send(request)).await,
+            true => {
+                let content = content_of(&request).await;
+                recorded(Vec::new(), content, self.client.send(request)).await
+            }
             false => (self.client.send(request).await, Vec::new()),
         };
         let mut next = match response {
@@ -114,7 +118,11 @@ impl Fetcher {
         let exchanges = capture.map(|capture| capture.exchanges).unwrap_or_default();
         clock.gave_back();
         let (next, exchanges) = match self.has_exchanges() {
-            true => recorded(exchanges, again).await,
+            true => {
+                let first = exchanges.first();
+                let content = first.map(|first| first.request_content.clone());
+                recorded(exchanges, content.unwrap_or_default(), again).await
+            }
             false => (again.await, exchanges),
         };
         match (next, part) {
@@ -231,6 +239,17 @@ impl Fetcher {
             Some(error) => Err(error),
         };
         Content { received, capture: Some(Box::new(capture)), waited, part }
+    }
+}
+
+/// The content of a request, which is in memory.
+async fn content_of(request: &Request) -> Bytes {
+    match request.body().try_clone() {
+        // In memory of its own: all slots would be larger by it.
+        Some(body) if !body.is_empty() => {
+            Box::pin(body.bytes(usize::MAX)).await.unwrap_or_default()
+        }
+        _ => Bytes::new(),
     }
 }
 

@@ -15,6 +15,8 @@ mod shards;
 mod single_file;
 #[cfg(feature = "tar")]
 mod tar;
+#[cfg(test)]
+mod test_kit;
 #[cfg(all(test, feature = "csv"))]
 mod tests;
 mod timestamp;

@@ -26,7 +26,10 @@ use crate::source::Shard;
 /// A file that is being written has `.partial` after its name; it gets its name with its last record. In a run with a
 /// [`RunFolder`](crate::RunFolder) it does so after the journal says that it is complete, and never changes then. The manifest,
 /// `PREFIX.manifest`, has a line of JSON for each file that is complete: `file`, `bytes`, `records`, `ok` (a status of
-/// 2xx), `errors`, and `index`, if it has one. A pattern such as `*.jsonl` matches the files alone.
+/// 2xx), `errors`, `index`, if it has one, and `run`, the time when its run began, by which the files of several runs are
+/// told apart. Where failed jobs were begun anew ([`RunFolder::retry_failed`](crate::RunFolder::retry_failed)), the new
+/// records are in other files than those before, and `round` says how often that was done by then: of a job the
+/// record of the last round counts. A pattern such as `*.jsonl` matches the files alone.
 ///
 /// ```
 /// use stoop_fetch::{Fetch, format::{Shards, Warc}, source::Lines};

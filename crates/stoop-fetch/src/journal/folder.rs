@@ -55,6 +55,12 @@ impl RunFolder {
     /// Opens a folder, which is made if it is not there. `options` are what shapes the output, by names that
     /// [`RunFolderError::Different`] tells: they must be those with which the run began.
     ///
+    /// Names and values are texts of the caller's own, which are compared as such, in any order; an empty value is another
+    /// than none. A [`Fetch`](crate::Fetch) is not compared, as it has functions: what shapes requests and records in the
+    /// program at hand belongs here, such as the format, the method, fields and content (by a hash where they are secret),
+    /// [`body_bytes_max`](crate::Fetch::body_bytes_max), and where the output is. Concurrency, politeness and time limits
+    /// may differ. The jobs of the source are compared without any option.
+    ///
     /// # Errors
     /// Another process has the folder, or it is that of a run with other options, or cannot be read.
     pub fn open<N: Into<String>, V: Into<String>>(
@@ -139,6 +145,7 @@ impl RunFolder {
     ) -> io::Result<Begun<W>> {
         let Self { path, lock, state, .. } = self;
         writer.restore(state.output.as_deref())?;
+        writer.begin_round(state.round)?;
         let append =
             |name: &str| OpenOptions::new().append(true).create(true).open(path.join(name));
         let checks = Arc::new(append(CHECKS)?);

@@ -18,8 +18,9 @@ pub struct Checkpoint {
 /// A writer that a run with a [`RunFolder`](super::RunFolder) can write its records to: it can go back to where it was
 /// before the process ended.
 ///
-/// A run calls [`restore`](Self::restore) first. Then it writes whole records and flushes, asks for a
-/// [`checkpoint`](Self::checkpoint), writes that to its journal, and calls [`committed`](Self::committed); and so on.
+/// A run calls [`restore`](Self::restore) first, and [`begin_round`](Self::begin_round). Then it writes whole records and
+/// flushes, asks for a [`checkpoint`](Self::checkpoint), writes that to its journal, and calls
+/// [`committed`](Self::committed); and so on.
 pub trait ResumableWriter: Write {
     /// Goes back to a checkpoint, by its state: everything that was written after it is taken away. None is the
     /// beginning, before anything was written.
@@ -27,6 +28,17 @@ pub trait ResumableWriter: Write {
     /// # Errors
     /// The output is not there any more, or not as it was.
     fn restore(&mut self, state: Option<&[u8]>) -> io::Result<()>;
+
+    /// What is written from now on belongs to this round: 0 at first, and one more each time that failed jobs were begun
+    /// anew ([`RunFolder::retry_failed`](super::RunFolder::retry_failed)), whose new records follow. It is called after
+    /// [`restore`](Self::restore). By default nothing is done.
+    ///
+    /// # Errors
+    /// The system's.
+    fn begin_round(&mut self, round: u32) -> io::Result<()> {
+        let _ = round;
+        Ok(())
+    }
 
     /// Where the output is now. What was written before must outlive the process.
     ///

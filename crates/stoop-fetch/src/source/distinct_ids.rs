@@ -23,6 +23,8 @@ pub struct DistinctIds<S> {
 
 #[derive(Debug)]
 struct Seen {
+    /// What has the identifiers, for errors.
+    column: Box<str>,
     ids: HashSet<u128>,
     keys: [RandomState; 2],
 }
@@ -31,7 +33,15 @@ impl<S: JobSource> DistinctIds<S> {
     /// The jobs of `source`.
     pub fn new(source: S) -> Self {
         let keys = [RandomState::new(), RandomState::new()];
-        Self { source, seen: Seen { ids: HashSet::new(), keys } }
+        Self { source, seen: Seen { column: "id".into(), ids: HashSet::new(), keys } }
+    }
+
+    /// The name or the number of the column that the source takes identifiers from, which the record of a job without one
+    /// tells. By default `id`.
+    #[must_use]
+    pub fn id_column(mut self, name: impl Into<Box<str>>) -> Self {
+        self.seen.column = name.into();
+        self
     }
 }
 
@@ -64,7 +74,9 @@ impl Seen {
     /// Why a job with these options is none.
     fn fault(&mut self, options: &JobOptions) -> Option<Box<str>> {
         let Some(id) = options.id.as_deref().filter(|id| !id.is_empty()) else {
-            return Some("it has no id, by which it would be named".into());
+            let text =
+                format!("it has no id (column {:?}), by which it would be named", self.column);
+            return Some(text.into());
         };
         let [first, second] = &self.keys;
         let hash = u128::from(first.hash_one(id)) << 64 | u128::from(second.hash_one(id));
@@ -88,7 +100,7 @@ mod tests {
             "no JSON",
         ];
         let list = list.join("\n");
-        let mut source = DistinctIds::new(JsonJobs::new(list.as_bytes()));
+        let mut source = DistinctIds::new(JsonJobs::new(list.as_bytes())).id_column("id");
         let mut faults = Vec::new();
         let mut take = |job: Job<'_>| {
             let fault = job.options.and_then(|options| options.fault);
@@ -97,7 +109,7 @@ mod tests {
         };
         while source.read(&mut take).expect("readable") {}
         source.finish(Extent::Whole, &mut take);
-        let none = "it has no id, by which it would be named";
+        let none = "it has no id (column \"id\"), by which it would be named";
         assert_eq!(faults[..5], ["", "an earlier job has its id", none, none, ""]);
         assert!(faults[5].starts_with("job 6"), "{}", faults[5]);
         assert_eq!(source.position(), list.len() as u64);

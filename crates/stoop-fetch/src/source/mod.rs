@@ -5,6 +5,7 @@ mod csv_jobs;
 mod decompressed;
 mod distinct;
 mod distinct_ids;
+mod given;
 mod json_jobs;
 mod lines;
 mod nearest;
@@ -21,6 +22,7 @@ pub use self::csv_jobs::{Column, CsvJobs, Delimiter};
 pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::distinct_ids::DistinctIds;
+pub use self::given::{IntoJob, JobQueue, JobSender, Jobs, NotTaken, queue};
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
 #[cfg(feature = "parquet")]
@@ -36,6 +38,8 @@ pub type Take<'a> = dyn FnMut(Job<'_>) -> ControlFlow<()> + 'a;
 /// A source of jobs, which a run reads on a thread of its own.
 ///
 /// A run reads no more than it can start soon, so that a source may be of any length.
+///
+/// [`Jobs`] is one of an iterator, and [`queue`] one that tasks send jobs to.
 ///
 /// A source can give what records of earlier jobs lead to, as that of a crawler does, and ends when they are all done:
 ///

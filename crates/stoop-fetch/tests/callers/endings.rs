@@ -9,7 +9,7 @@ use stoop_fetch::format::JsonLines;
 use stoop_fetch::source::Lines;
 use stoop_fetch::{Fetch, FetchError, Stop};
 
-use super::Written;
+use super::{LIMIT, Written};
 
 /// A server that never answers, and URLs of it.
 fn silent() -> (TcpListener, String) {
@@ -67,4 +67,23 @@ fn an_error_of_the_system_is_told_as_one() {
         Err(FetchError::Write(error)) => assert_eq!(error.raw_os_error(), Some(28), "{error:?}"),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn the_end_of_a_run_is_told_to_all_that_wait_for_it() {
+    let fetch = Fetch::new();
+    let lines = Lines::new(&b"http:///\n"[..]);
+    let run = fetch.start(lines, JsonLines::new(), Written::default()).expect("it starts");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let waits = async {
+        tokio::join!(run.ended(), run.ended());
+        run.ended().await;
+    };
+    let waited =
+        runtime.expect("a runtime").block_on(async { tokio::time::timeout(LIMIT, waits).await });
+    waited.expect("it is told");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let finished = runtime.block_on(run.finished());
+    finished.check().expect("nothing went wrong");
+    assert_eq!(finished.figures().total_urls, 1);
 }

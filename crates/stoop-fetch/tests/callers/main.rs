@@ -4,6 +4,7 @@
 mod content_in_flight;
 mod content_retries;
 mod endings;
+mod givers;
 mod records;
 mod total_rate;
 
@@ -183,22 +184,6 @@ fn times_may_be_as_long_as_can_be() {
     finished.check().expect("nothing went wrong");
     assert_eq!((finished.figures().total_urls, finished.figures().client_errors), (2, 2));
     assert_eq!(finished.overdue, 0);
-}
-
-#[test]
-fn the_end_of_a_run_is_told_to_all_that_wait_for_it() {
-    let fetch = Fetch::new();
-    let lines = Lines::new(&b"http:///\n"[..]);
-    let run = fetch.start(lines, JsonLines::new(), Written::default()).expect("it starts");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    let waits = async {
-        tokio::join!(run.finished(), run.finished());
-        run.finished().await;
-    };
-    let waited =
-        runtime.expect("a runtime").block_on(async { tokio::time::timeout(LIMIT, waits).await });
-    waited.expect("it is told");
-    run.wait().check().expect("nothing went wrong");
 }
 
 #[test]

@@ -8,11 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::spool::Spool;
 use crate::error::in_context;
+use crate::format::timestamp::TimestampFormatter;
+use crate::record::unix_ms;
 
 /// A file that is being written.
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) name: String,
+    pub(super) origin: Origin,
     pub(super) file: BufWriter<File>,
     pub(super) bytes: u64,
     pub(super) counts: Counts,
@@ -39,6 +42,31 @@ pub(super) struct Counts {
     pub(super) errors: u64,
 }
 
+/// Which run the records of a file are of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// When it began; empty where that is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) run: String,
+    /// How often failed jobs had been begun anew.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(super) round: u32,
+}
+
+impl Origin {
+    /// That of a run that begins now.
+    pub(super) fn of_now() -> Self {
+        let mut run = Vec::new();
+        TimestampFormatter::default().push(unix_ms(), &mut run);
+        Self { run: String::from_utf8_lossy(&run).into_owned(), round: 0 }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_first(round: &u32) -> bool {
+    *round == 0
+}
+
 /// A line of the manifest.
 #[derive(Serialize)]
 pub(super) struct ManifestLine<'a> {
@@ -48,6 +76,8 @@ pub(super) struct ManifestLine<'a> {
     pub(super) counts: Counts,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) index: Option<&'a str>,
+    #[serde(flatten)]
+    pub(super) origin: &'a Origin,
 }
 
 /// What a writer keeps of its files where the run can be resumed.
@@ -58,6 +88,13 @@ pub(super) struct Resumable {
 }
 
 impl Shard {
+    /// What is known of it once no record follows.
+    pub(super) fn finished(&self) -> FinishedShard {
+        let Self { name, origin, bytes, counts, .. } = self;
+        let (name, origin) = (name.clone(), origin.clone());
+        FinishedShard { name, bytes: *bytes, counts: *counts, origin }
+    }
+
     /// Has what was written outlive the process.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.file.flush()?;
@@ -74,6 +111,16 @@ pub(super) struct FinishedShard {
     pub(super) name: String,
     pub(super) bytes: u64,
     pub(super) counts: Counts,
+    #[serde(default)]
+    pub(super) origin: Origin,
+}
+
+impl FinishedShard {
+    /// Its line of the manifest.
+    pub(super) fn manifest_line<'a>(&'a self, index: Option<&'a str>) -> ManifestLine<'a> {
+        let Self { name, bytes, counts, origin } = self;
+        ManifestLine { file: name, bytes: *bytes, counts: *counts, index, origin }
+    }
 }
 
 impl Resumable {
@@ -84,8 +131,7 @@ impl Resumable {
         }
         // Nothing has it synced later.
         shard.file.get_ref().sync_data()?;
-        let Shard { name, bytes, counts, .. } = shard;
-        self.finished.push(FinishedShard { name, bytes, counts });
+        self.finished.push(shard.finished());
         Ok(())
     }
 }

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::parts::{
-    BUFFER_BYTES, FinishedShard, ManifestLine, Resumable, Shard, buffered, with_path,
-};
+use super::parts::{BUFFER_BYTES, FinishedShard, Resumable, Shard, buffered, with_path};
 use super::spool::Spool;
 use super::writer::add;
 use super::{ShardFormat, ShardWriter};
@@ -31,6 +29,9 @@ struct OpenShard {
 /// Where the files of a folder are.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
+    /// When the run began.
+    #[serde(default)]
+    run: String,
     next: u64,
     finished: Vec<FinishedShard>,
     open: Option<OpenShard>,
@@ -42,9 +43,10 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
         let remembers = self.format.begin_resumable();
         let state =
             state.map(|state| serde_json::from_slice::<State>(state).map_err(|_| no_state()));
-        let Some(State { next, finished, open }) = state.transpose()? else {
+        let Some(State { run, next, finished, open }) = state.transpose()? else {
             return self.remove_unknown(0);
         };
+        self.origin.run = run;
         for shard in &finished {
             self.publish_once(shard)?;
         }
@@ -53,7 +55,7 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
         }
         if let Some(open) = open {
             let shard = match open.spool_bytes {
-                Some(length) => self.rewrite(open.shard.name, length)?,
+                Some(length) => self.rewrite(open.shard, length)?,
                 None => {
                     let index_bytes = open.index_bytes;
                     let shard = self.reopen(open)?;
@@ -70,14 +72,21 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
         Ok(())
     }
 
+    fn begin_round(&mut self, round: u32) -> io::Result<()> {
+        self.origin.round = round;
+        // Each file is of one round, so that its line of the manifest tells which records are later ones.
+        match self.current.as_ref().is_some_and(|shard| shard.origin.round != round) {
+            true => self.close(),
+            false => Ok(()),
+        }
+    }
+
     fn checkpoint(&mut self) -> io::Result<Checkpoint> {
         self.check_whole()?;
         let mut open = None;
         if let Some(shard) = &mut self.current {
-            let Shard { name, bytes, counts, index_bytes, .. } = shard;
-            let finished = FinishedShard { name: name.clone(), bytes: *bytes, counts: *counts };
-            let mut there =
-                OpenShard { shard: finished, index_bytes: *index_bytes as u64, spool_bytes: None };
+            let index_bytes = shard.index_bytes as u64;
+            let mut there = OpenShard { shard: shard.finished(), index_bytes, spool_bytes: None };
             match &mut shard.spool {
                 Some(spool) => {
                     spool.flush()?;
@@ -88,7 +97,7 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
             open = Some(there);
         }
         let finished = self.resumable.get_or_insert_default().finished.clone();
-        let state = State { next: self.next, finished, open };
+        let state = State { run: self.origin.run.clone(), next: self.next, finished, open };
         Ok(Checkpoint { state: serde_json::to_vec(&state)?, records: None })
     }
 
@@ -124,7 +133,7 @@ impl<F: ShardFormat> ResumableWriter for ShardWriter<F> {
 impl<F: ShardFormat> ShardWriter<F> {
     /// Gives a complete file its name, its index and its line of the manifest, as far as it does not have them.
     fn publish_once(&self, shard: &FinishedShard) -> io::Result<()> {
-        let FinishedShard { name, bytes, counts } = shard;
+        let name = &shard.name;
         let index_partial = self.index_partial(name);
         if self.path(&format!("{name}.partial")).try_exists()? {
             let index = match self.format.index_extension() {
@@ -132,17 +141,11 @@ impl<F: ShardFormat> ShardWriter<F> {
                 None => Vec::new(),
             };
             let lines = index.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-            self.publish(name, *bytes, *counts, lines)?;
+            self.publish(shard, lines)?;
         } else if !self.is_in_manifest(name)? {
             let index =
                 self.format.index_extension().map(|extension| format!("{name}.{extension}"));
-            let index = index.as_deref();
-            self.add_to_manifest(&ManifestLine {
-                file: name,
-                bytes: *bytes,
-                counts: *counts,
-                index,
-            })?;
+            self.add_to_manifest(&shard.manifest_line(index.as_deref()))?;
         }
         remove(&self.spool(name))?;
         remove(&index_partial)
@@ -199,7 +202,8 @@ impl<F: ShardFormat> ShardWriter<F> {
 
     /// Opens a file that was being written, and its index, at the end that they had.
     fn reopen(&self, open: OpenShard) -> io::Result<Shard> {
-        let OpenShard { shard: FinishedShard { name, bytes, counts }, index_bytes, .. } = open;
+        let OpenShard { shard: FinishedShard { name, bytes, counts, origin }, .. } = open;
+        let index_bytes = open.index_bytes;
         let at = |path: PathBuf, length| {
             let opened = OpenOptions::new().write(true).open(&path);
             let opened = opened.and_then(|mut file: File| cut(&mut file, length).map(|()| file));
@@ -212,14 +216,17 @@ impl<F: ShardFormat> ShardWriter<F> {
         };
         let index_bytes = usize::try_from(index_bytes).unwrap_or(usize::MAX);
         let index = Vec::new();
-        Ok(Shard { name, file, bytes, counts, index, index_bytes, index_file, spool: None })
+        let spool = None;
+        Ok(Shard { name, origin, file, bytes, counts, index, index_bytes, index_file, spool })
     }
 
     /// Writes a file anew that cannot be cut, of its records, which have that length.
-    fn rewrite(&mut self, name: String, length: u64) -> io::Result<Shard> {
+    fn rewrite(&mut self, of: FinishedShard, length: u64) -> io::Result<Shard> {
+        let FinishedShard { name, origin, .. } = of;
         let path = self.path(&format!("{name}.partial"));
         let file = File::create(&path).map_err(|error| with_path(&error, &path))?;
         let mut shard = self.begin_with(name, file)?;
+        shard.origin = origin;
         let path = self.spool(&shard.name);
         let format = &mut self.format;
         let spool = Spool::reopen(&path, length, |frame| add(format, &mut shard, frame));

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::{ShardFormat, ShardWriter, Shards};
+use crate::format::test_kit::TestFolder;
 use crate::format::{JsonLines, RecordFormat};
 use crate::journal::{Checkpoint, ResumableWriter};
 use crate::record::{Outcome, Record};
@@ -31,36 +32,12 @@ impl ShardFormat for Whole {
     }
 }
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("stoop-resume-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    /// A writer that was restored, and what writes `count` records to it, from `first` on.
-    fn open<F: ShardFormat>(&self, format: F, state: Option<&[u8]>) -> Opened<F> {
-        let shards = Shards::new(&self.0).bytes_max(1_000).exclusive(true);
-        let (format, mut writer) = shards.open(format).expect("a folder");
-        writer.restore(state).expect("as it was");
-        Opened { format, writer }
-    }
-
-    fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.0).expect("a folder").flatten();
-        let mut names: Vec<_> =
-            names.map(|entry| entry.file_name().into_string().expect("text")).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// A writer that was restored, and what makes records for it.
+fn open<F: ShardFormat>(folder: &TestFolder, format: F, state: Option<&[u8]>) -> Opened<F> {
+    let shards = Shards::new(&folder.0).bytes_max(1_000).exclusive(true);
+    let (format, mut writer) = shards.open(format).expect("a folder");
+    writer.restore(state).expect("as it was");
+    Opened { format, writer }
 }
 
 struct Opened<F: ShardFormat> {
@@ -92,8 +69,8 @@ fn lines(path: &Path) -> usize {
 
 #[test]
 fn a_file_is_cut_where_it_was_and_one_that_is_unknown_is_removed() {
-    let folder = Folder::new("cut");
-    let mut first = folder.open(JsonLines::new(), None);
+    let folder = TestFolder::new("resume-cut");
+    let mut first = open(&folder, JsonLines::new(), None);
     first.write(0..3);
     let checkpoint = first.checkpoint();
     assert_eq!(checkpoint.records, None);
@@ -101,7 +78,7 @@ fn a_file_is_cut_where_it_was_and_one_that_is_unknown_is_removed() {
     first.write(3..30);
     assert!(folder.names().len() > 3, "{:?}", folder.names());
     drop(first);
-    let mut second = folder.open(JsonLines::new(), Some(&checkpoint.state));
+    let mut second = open(&folder, JsonLines::new(), Some(&checkpoint.state));
     assert_eq!(folder.names(), ["part-00000.jsonl.partial"]);
     assert_eq!(lines(&folder.0.join("part-00000.jsonl.partial")), 3);
     let mut end = Vec::new();
@@ -114,15 +91,15 @@ fn a_file_is_cut_where_it_was_and_one_that_is_unknown_is_removed() {
 
 #[test]
 fn a_file_gets_its_name_once_the_journal_says_that_it_is_complete_by_whichever_writer() {
-    let folder = Folder::new("named");
-    let mut first = folder.open(JsonLines::new(), None);
+    let folder = TestFolder::new("resume-named");
+    let mut first = open(&folder, JsonLines::new(), None);
     first.write(0..30);
     let checkpoint = first.checkpoint();
     assert!(folder.names().iter().all(|name| name.ends_with(".partial")));
     drop(first);
     let complete = folder.names().len() - 1;
     for _ in 0..2 {
-        folder.open(JsonLines::new(), Some(&checkpoint.state));
+        open(&folder, JsonLines::new(), Some(&checkpoint.state));
         let names = folder.names();
         let named = names.iter().filter(|name| name.ends_with(".jsonl"));
         assert_eq!(named.count(), complete, "{names:?}");
@@ -132,8 +109,8 @@ fn a_file_gets_its_name_once_the_journal_says_that_it_is_complete_by_whichever_w
 
 #[test]
 fn a_line_of_the_manifest_that_was_written_in_part_is_written_anew() {
-    let folder = Folder::new("torn");
-    let mut first = folder.open(JsonLines::new(), None);
+    let folder = TestFolder::new("resume-torn");
+    let mut first = open(&folder, JsonLines::new(), None);
     first.write(0..30);
     let checkpoint = first.checkpoint();
     first.writer.committed().expect("writable");
@@ -142,15 +119,15 @@ fn a_line_of_the_manifest_that_was_written_in_part_is_written_anew() {
     let whole = fs::read(&path).expect("written");
     for cut in [1, 5, 20] {
         fs::write(&path, &whole[..whole.len() - cut]).expect("writable");
-        folder.open(JsonLines::new(), Some(&checkpoint.state));
+        open(&folder, JsonLines::new(), Some(&checkpoint.state));
         assert_eq!(fs::read(&path).expect("written"), whole, "{cut}");
     }
 }
 
 #[test]
 fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
-    let folder = Folder::new("whole");
-    let mut first = folder.open(Whole::default(), None);
+    let folder = TestFolder::new("resume-whole");
+    let mut first = open(&folder, Whole::default(), None);
     first.write(0..12);
     let checkpoint = first.checkpoint();
     assert_eq!(checkpoint.records, None);
@@ -161,7 +138,7 @@ fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
     first.write(12..30);
     drop(first);
     for _ in 0..2 {
-        let mut second = folder.open(Whole::default(), Some(&checkpoint.state));
+        let mut second = open(&folder, Whole::default(), Some(&checkpoint.state));
         second.writer.flush().expect("writable");
         let partial: Vec<_> =
             folder.names().into_iter().filter(|name| name.ends_with(".partial")).collect();
@@ -172,7 +149,7 @@ fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
             .filter(|name| name.ends_with(".whole") || name.ends_with(".whole.partial"));
         assert_eq!(kept.map(|name| lines(&folder.0.join(name))).sum::<usize>(), 12);
     }
-    let mut third = folder.open(Whole::default(), Some(&checkpoint.state));
+    let mut third = open(&folder, Whole::default(), Some(&checkpoint.state));
     third.write(12..13);
     let mut end = Vec::new();
     third.format.end(&mut end);
@@ -192,10 +169,44 @@ fn a_file_that_cannot_be_cut_is_written_anew_of_its_records() {
     assert_eq!(records, 13);
 }
 
+/// Readers could not tell which records of a job count.
+#[test]
+fn a_round_of_failed_jobs_has_files_of_its_own_whose_lines_of_the_manifest_say_so() {
+    let folder = TestFolder::new("resume-rounds");
+    let mut state = None;
+    for (round, numbers) in [(0, 0..3), (0, 3..4), (1, 4..5), (2, 5..6)] {
+        // What is killed before its first record begins its round once more.
+        for is_killed in [true, false] {
+            let mut opened = open(&folder, JsonLines::new(), state.as_deref());
+            opened.writer.begin_round(round).expect("writable");
+            if !is_killed {
+                opened.write(numbers.clone());
+                state = Some(opened.checkpoint().state);
+                opened.writer.committed().expect("writable");
+            }
+        }
+    }
+    let mut last = open(&folder, JsonLines::new(), state.as_deref());
+    last.writer.begin_round(2).expect("writable");
+    let mut end = Vec::new();
+    last.format.end(&mut end);
+    last.writer.end(&end).expect("writable");
+    last.checkpoint();
+    last.writer.committed().expect("writable");
+    let manifest = fs::read_to_string(folder.0.join("part.manifest")).expect("written");
+    let listed: Vec<serde_json::Value> =
+        manifest.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let told: Vec<_> =
+        listed.iter().map(|line| (line["records"].as_u64(), line["round"].as_u64())).collect();
+    assert_eq!(told, [(Some(4), None), (Some(1), Some(1)), (Some(1), Some(2))]);
+    assert!(listed[0]["run"].is_string(), "{manifest}");
+    assert!(listed.iter().all(|line| line["run"] == listed[0]["run"]), "{manifest}");
+}
+
 #[test]
 fn records_that_are_not_whole_any_more_are_an_error_that_names_their_file() {
-    let folder = Folder::new("short");
-    let mut first = folder.open(Whole::default(), None);
+    let folder = TestFolder::new("resume-short");
+    let mut first = open(&folder, Whole::default(), None);
     first.write(0..3);
     let checkpoint = first.checkpoint();
     drop(first);
@@ -209,7 +220,7 @@ fn records_that_are_not_whole_any_more_are_an_error_that_names_their_file() {
 
 #[test]
 fn the_files_of_all_shards_of_a_list_can_be_in_one_folder() {
-    let folder = Folder::new("of-shards");
+    let folder = TestFolder::new("resume-of-shards");
     let mut names = Vec::new();
     for number in [1, 2, 10] {
         let shard = crate::source::Shard::new(number, 10).expect("one of ten");

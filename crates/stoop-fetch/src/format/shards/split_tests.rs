@@ -2,64 +2,38 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use stoop::{Fields, Method, Version};
 
-use crate::capture::{Capture, Exchange, ExchangeResponse};
+use crate::format::test_kit::{TestFolder, outcome};
 use crate::format::{RecordFormat, ShardFormat, ShardRecords, ShardWriter, Shards, Tar, Warc};
-use crate::record::{Outcome, Record};
-use crate::summary::ResultCode;
+use crate::record::Record;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let process = std::process::id();
-        let path = std::env::temp_dir().join(format!("stoop-split-{process}-{name}"));
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    fn open<F: ShardFormat>(&self, format: F) -> (ShardRecords<F>, ShardWriter<F>) {
-        Shards::new(&self.0).bytes_max(20_000).open(format).expect("a folder")
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.0.join(name)).expect("written")
-    }
+fn open<F: ShardFormat>(folder: &TestFolder, format: F) -> (ShardRecords<F>, ShardWriter<F>) {
+    Shards::new(&folder.0).bytes_max(20_000).open(format).expect("a folder")
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn read(folder: &TestFolder, name: &str) -> Vec<u8> {
+    fs::read(folder.0.join(name)).expect("written")
 }
 
-fn outcome(content: &[u8]) -> Outcome {
-    let response =
-        ExchangeResponse { status: 200, version: Version::HTTP_11, fields: Fields::new() };
-    let mut capture = Capture::new("http://a/", 200, Fields::new(), content.to_vec());
-    capture.exchanges = vec![Exchange {
-        url: "http://a/".to_owned(),
-        method: Method::GET,
-        target: "/".to_owned(),
-        request_fields: Fields::new(),
-        remote_ip: None,
-        response: Some(response),
-    }];
-    let mut outcome = Outcome::new(ResultCode::Status(200));
-    outcome.capture = Some(Box::new(capture));
-    outcome
+/// The manifest, without the times of runs.
+fn manifest(folder: &TestFolder) -> Vec<Value> {
+    let text = String::from_utf8(read(folder, "part.manifest")).expect("text");
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).expect("JSON");
+        line.as_object_mut().expect("an object").remove("run").expect("a time");
+        line
+    });
+    lines.collect()
 }
 
 /// Writes records of these contents in three parts, of which the content is in pieces again, or as a whole.
-fn write<F: ShardFormat>(folder: &Folder, format: F, contents: &[Vec<u8>], is_split: bool) {
-    let (mut format, mut writer) = folder.open(format);
+fn write<F: ShardFormat>(folder: &TestFolder, format: F, contents: &[Vec<u8>], is_split: bool) {
+    let (mut format, mut writer) = open(folder, format);
     for content in contents {
-        let outcome = outcome(content);
+        let outcome = outcome("http://a/", content);
         let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &outcome);
         let mut bytes = Vec::new();
         let place = format.format_split(&record, &mut bytes).expect("left out");
@@ -84,20 +58,21 @@ fn write<F: ShardFormat>(folder: &Folder, format: F, contents: &[Vec<u8>], is_sp
 #[test]
 fn records_in_parts_are_what_they_are_as_a_whole() {
     let contents: Vec<_> = [1, 999, 3000, 30_000].map(|length| vec![7; length]).into();
-    let (split, whole) = (Folder::new("tar"), Folder::new("tar-whole"));
+    let (split, whole) = (TestFolder::new("split-tar"), TestFolder::new("split-tar-whole"));
     write(&split, Tar::new(), &contents, true);
     write(&whole, Tar::new(), &contents, false);
-    for name in ["part.manifest", "part-00000.tar", "part-00001.tar", "part-00002.tar"] {
-        assert!(split.read(name) == whole.read(name), "{name}");
+    for name in ["part-00000.tar", "part-00001.tar", "part-00002.tar"] {
+        assert!(read(&split, name) == read(&whole, name), "{name}");
     }
+    assert_eq!(manifest(&split), manifest(&whole));
 }
 
 #[test]
 fn the_index_leads_to_records_that_came_in_parts() {
-    let folder = Folder::new("warc");
+    let folder = TestFolder::new("split-warc");
     let contents: Vec<_> = (1..4_u8).map(|n| vec![b'0' + n; 400 * usize::from(n)]).collect();
     write(&folder, Warc::new().uncompressed(), &contents, true);
-    let (file, index) = (folder.read("part-00000.warc"), folder.read("part-00000.warc.cdxj"));
+    let (file, index) = (read(&folder, "part-00000.warc"), read(&folder, "part-00000.warc.cdxj"));
     let index = String::from_utf8(index).expect("text");
     let mut found = Vec::new();
     for line in index.lines() {
@@ -120,15 +95,15 @@ fn the_index_leads_to_records_that_came_in_parts() {
 
 #[test]
 fn a_record_that_is_not_whole_is_an_error() {
-    let folder = Folder::new("short");
-    let (mut format, mut writer) = folder.open(Tar::new());
-    let outcome = outcome(b"content");
+    let folder = TestFolder::new("split-short");
+    let (mut format, mut writer) = open(&folder, Tar::new());
+    let outcome = outcome("http://a/", b"content");
     let record = Record::new(b"http://a/", 5_000, Duration::ZERO, &outcome);
     let mut bytes = Vec::new();
     let place = format.format_split(&record, &mut bytes).expect("left out");
     writer.write_all(&bytes[..place]).expect("writable");
     let error = writer.flush().expect_err("its content is missing");
     assert!(error.to_string().contains("not whole records"), "{error}");
-    let (_, mut other) = folder.open(Tar::new());
+    let (_, mut other) = open(&folder, Tar::new());
     other.write_all(b"no frame").expect_err("no frame");
 }

@@ -4,7 +4,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 
-use super::parts::{Counts, ManifestLine, Resumable, Shard, buffered, with_path};
+use super::parts::{
+    Counts, FinishedShard, ManifestLine, Origin, Resumable, Shard, buffered, with_path,
+};
 use super::spool::Spool;
 use super::{ShardFormat, ShardRecords, Shards};
 use crate::format::frames::{Frame, OpenFrame, not_whole};
@@ -47,6 +49,8 @@ struct SplitRecord {
 pub struct ShardWriter<F> {
     pub(super) shards: Shards,
     pub(super) format: F,
+    /// That of the files that are begun.
+    pub(super) origin: Origin,
     pub(super) next: u64,
     pub(super) current: Option<Shard>,
     /// The record that is being written in parts.
@@ -84,7 +88,8 @@ impl<F: ShardFormat> Write for ShardWriter<F> {
 impl<F: ShardFormat> ShardWriter<F> {
     /// Writes files from the number `next` on.
     pub(super) fn new(shards: Shards, format: F, next: u64) -> Self {
-        Self { shards, format, next, current: None, split: None, resumable: None }
+        let origin = Origin::of_now();
+        Self { shards, format, origin, next, current: None, split: None, resumable: None }
     }
 
     /// Begins the next file if there is none, or if it has no room for a record of that length.
@@ -167,6 +172,7 @@ impl<F: ShardFormat> ShardWriter<F> {
     pub(super) fn begin_with(&mut self, name: String, file: File) -> io::Result<Shard> {
         let mut shard = Shard {
             name,
+            origin: self.origin.clone(),
             file: buffered(file),
             bytes: 0,
             counts: Counts::default(),
@@ -186,31 +192,26 @@ impl<F: ShardFormat> ShardWriter<F> {
     }
 
     /// Ends the file that is being written, and gives it its name.
-    fn close(&mut self) -> io::Result<()> {
+    pub(super) fn close(&mut self) -> io::Result<()> {
         let Some(mut shard) = self.current.take() else { return Ok(()) };
         shard.bytes += self.format.end_shard(&mut shard.file)?;
         shard.file.flush()?;
         if let Some(resumable) = &mut self.resumable {
             return resumable.close(shard);
         }
-        self.publish(&shard.name, shard.bytes, shard.counts, shard.index)
+        self.publish(&shard.finished(), shard.index)
     }
 
     /// Gives a file that is complete its name, its index, and its line of the manifest.
-    pub(super) fn publish(
-        &self,
-        name: &str,
-        bytes: u64,
-        counts: Counts,
-        mut lines: Vec<Vec<u8>>,
-    ) -> io::Result<()> {
+    pub(super) fn publish(&self, shard: &FinishedShard, mut lines: Vec<Vec<u8>>) -> io::Result<()> {
+        let name = &shard.name;
         let index = self.format.index_extension().map(|extension| format!("{name}.{extension}"));
         if let Some(index) = &index {
             lines.sort_unstable();
             fs::write(self.path(index), lines.concat())?;
         }
         fs::rename(self.path(&format!("{name}.partial")), self.path(name))?;
-        self.add_to_manifest(&ManifestLine { file: name, bytes, counts, index: index.as_deref() })
+        self.add_to_manifest(&shard.manifest_line(index.as_deref()))
     }
 
     pub(super) fn add_to_manifest(&self, line: &ManifestLine<'_>) -> io::Result<()> {

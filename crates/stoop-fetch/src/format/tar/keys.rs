@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::kinds;
 use crate::record::Record;
 use crate::summary::ResultCode;
 
@@ -24,7 +25,7 @@ pub(super) struct Keys {
 impl Keys {
     /// The key of the sample of a record, whose number is `number`.
     pub(super) fn key(&self, record: &Record<'_>, number: u64) -> String {
-        let is_job = !matches!(record.outcome.code, ResultCode::Error("invalid_job"));
+        let is_job = !matches!(record.outcome.code, ResultCode::Error(kinds::INVALID_JOB));
         let id = record.id.filter(|id| self.are_ids && is_job && !id.is_empty());
         let (prefix, round) = (&self.prefix, record.round);
         match (id, round) {

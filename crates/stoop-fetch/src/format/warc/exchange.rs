@@ -30,15 +30,24 @@ impl Warc {
         let protocol = protocol(response.version);
         let (mut head, mut block) = (mem::take(&mut memory.head), mem::take(&mut memory.block));
         let remote_ip = exchange.remote_ip.map(|ip| memory.text_of(ip));
-        let Exchange { method, target, request_fields, .. } = exchange;
-        put_request_head(&mut block, method, target, host(&exchange.url), request_fields);
+        let Exchange { method, target, request_fields, request_content: sent, .. } = exchange;
+        put_request_head(
+            &mut block,
+            method,
+            target,
+            host(&exchange.url),
+            request_fields,
+            sent.len(),
+        );
+        let digest = (!sent.is_empty()).then(|| payload_digest(sent));
         head = Head::new(head, "request", request_id.as_str(), date)
             .field("WARC-Target-URI", &uri)
             .maybe("WARC-IP-Address", remote_ip)
             .field("WARC-Concurrent-To", response_id.as_str())
             .maybe("WARC-Protocol", protocol)
-            .block("application/http;msgtype=request", block.len());
-        self.members.push(&[head.as_bytes(), &block, RECORD_END], into);
+            .maybe("WARC-Payload-Digest", digest.as_deref())
+            .block("application/http;msgtype=request", block.len() + sent.len());
+        self.members.push(&[head.as_bytes(), &block, sent, RECORD_END], into);
 
         let begin = into.len();
         let labelled = payload_digest(content.bytes);

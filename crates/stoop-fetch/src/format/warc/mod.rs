@@ -32,14 +32,14 @@ use crate::record::Record;
 /// Each record is a member of gzip of its own, so that a reader can begin at any; [`uncompressed`](Self::uncompressed)
 /// ones are plain. What the archive has is what was received after chunks and content codings were taken off; the
 /// fields that say otherwise are named `X-Archive-Orig-…`. `WARC-Protocol` has the version of HTTP, and the heads of
-/// HTTP/2 are written as those of HTTP/1.1. Not kept are the content of requests, that of redirects on the way
-/// (`WARC-Truncated: unspecified`), and requests without a response. Of a job that came to an error the exchanges before
+/// HTTP/2 are written as those of HTTP/1.1. Requests have their content. Not kept are the content of redirects on
+/// the way (`WARC-Truncated: unspecified`), and requests without a response. Of a job that came to an error the exchanges before
 /// that are kept, and the content that had come, with `WARC-Truncated` (`length`, `time` or `disconnect`); not those of one
 /// that was cut off with the run.
 /// A 304 to a condition of [`Fetch::if_changed_since`](crate::Fetch::if_changed_since) is of type `revisit` with the profile
 /// `server-not-modified`, and refers to the earlier response by its URL and date, and by its record where that was read from
-/// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in requests and passwords in URLs are
-/// `***`; what responses set as cookies is kept.
+/// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in the fields of requests and
+/// passwords in URLs are `***`; what responses set as cookies is kept, and so is what the content of requests has.
 ///
 /// Written to any writer it is complete; [`open`](Self::open) makes a file with its CDXJ index beside it, and
 /// [`Shards`](super::Shards) files of a length with theirs.

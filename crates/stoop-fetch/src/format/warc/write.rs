@@ -98,13 +98,14 @@ pub(super) fn payload_digest(content: &[u8]) -> String {
     digits
 }
 
-/// Writes the head of a request as HTTP/1.1 would have it, with `***` for what is secret, in place of what `head` has.
+/// Writes the head of a request as HTTP/1.1 would have it, before content of that length, with `***` for what is secret, in place of what `head` has.
 pub(super) fn put_request_head(
     head: &mut Vec<u8>,
     method: &Method,
     target: &str,
     host: &str,
     fields: &Fields,
+    content_length: usize,
 ) {
     head.clear();
     for part in [method.as_str(), " ", target, " HTTP/1.1\r\n"] {
@@ -116,6 +117,10 @@ pub(super) fn put_request_head(
     for field in fields.iter() {
         let value = if field.is_secret() { b"***" } else { field.value() };
         push_field(head, field.name(), value);
+    }
+    if content_length > 0 && !fields.contains("content-length") {
+        let mut digits = itoa::Buffer::new();
+        push_field(head, "Content-Length", digits.format(content_length).as_bytes());
     }
     head.extend_from_slice(b"\r\n");
 }
@@ -212,7 +217,7 @@ mod tests {
         fields.push("accept", b"*/*").expect("a field");
         fields.push("referer", b"http://u:secret@a/").expect("a field");
         let mut head = b"another".to_vec();
-        put_request_head(&mut head, &Method::GET, "/a", "example.com", &fields);
+        put_request_head(&mut head, &Method::GET, "/a", "example.com", &fields, 0);
         let expected = "GET /a HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\nreferer: http://u:***@a/\r\n\r\n";
         assert_eq!(String::from_utf8(head).expect("text"), expected);
     }

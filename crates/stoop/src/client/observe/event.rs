@@ -69,6 +69,8 @@ pub enum ClientEvent<'a> {
         head: &'a RequestHead,
         /// Its URL.
         url: &'a str,
+        /// How many bytes of content it has, if that is known.
+        content_length: Option<u64>,
         /// The address at the other end of the connection, if it goes over TCP.
         remote: Option<SocketAddr>,
         /// The connection has served before, or is shared with others.

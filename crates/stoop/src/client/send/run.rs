@@ -122,11 +122,12 @@ impl<'a> RequestRun<'a> {
         Err(error.with_hop(hop(outgoing, self.redirects)))
     }
 
-    fn tell_sending(&self, outgoing: &Outgoing, is_http2: bool) {
+    fn tell_sending(&self, outgoing: &Outgoing, content_length: Option<u64>, is_http2: bool) {
         let parts = &outgoing.parts;
         self.observer.tell(&ClientEvent::Sending {
             head: &parts.head,
             url: outgoing.url().as_str(),
+            content_length,
             remote: parts.peer.and_then(PeerAddress::inet),
             is_reused: parts.is_reused,
             is_http2,
@@ -154,7 +155,7 @@ impl<'a> RequestRun<'a> {
                     outgoing.parts.certificate = http1.certificate().cloned();
                 }
                 let head = outgoing.head();
-                self.tell_sending(outgoing, false);
+                self.tell_sending(outgoing, body.len(), false);
                 let started = Http1Exchange::start(lease, head, body, limits, times);
                 (Exchange::Http1(started.map_err(unsent)?), peer)
             }
@@ -166,7 +167,7 @@ impl<'a> RequestRun<'a> {
                     outgoing.parts.tls = permit.connection.tls;
                     outgoing.parts.certificate = permit.connection.certificate.clone();
                 }
-                self.tell_sending(outgoing, true);
+                self.tell_sending(outgoing, body.len(), true);
                 let parts = std::mem::replace(&mut outgoing.parts, Recycle::new());
                 let started = Http2Exchange::start(permit, parts, body, limits, times);
                 let started = started.map_err(|(parts, body)| {

@@ -5,82 +5,37 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use serde_json::Value;
-use stoop::{Fields, Method, Version};
 
 use super::*;
-use crate::capture::{Capture, Exchange, ExchangeResponse};
+use crate::format::test_kit::{TestFolder, outcome};
 use crate::format::{RecordFormat, Shards};
-use crate::record::{Outcome, Record};
-use crate::summary::ResultCode;
+use crate::record::Record;
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let process = std::process::id();
-        let path = std::env::temp_dir().join(format!("stoop-warc-file-{process}-{name}"));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("writable");
-        Self(path)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(&self.0).expect("a folder").flatten();
-        let mut names: Vec<_> =
-            names.map(|entry| entry.file_name().into_string().expect("text")).collect();
-        names.sort();
-        names
-    }
-
-    /// The URLs of the index, whose lines lead to their records.
-    fn indexed(&self) -> Vec<String> {
-        let archive = fs::read(self.0.join("a.warc")).expect("written");
-        let index = fs::read_to_string(self.0.join("a.warc.cdxj")).expect("written");
-        assert!(index.lines().is_sorted());
-        let urls = index.lines().map(|line| {
-            let line: Value =
-                serde_json::from_str(&line[line.find('{').expect("an object")..]).expect("JSON");
-            assert_eq!(line["filename"], "a.warc");
-            let number = |name: &str| line[name].as_str().expect("text").parse().expect("a number");
-            let (offset, length): (usize, usize) = (number("offset"), number("length"));
-            let record = String::from_utf8_lossy(&archive[offset..offset + length]);
-            let url = line["url"].as_str().expect("text");
-            let is_there = record.starts_with("WARC/1.1\r\nWARC-Type: response\r\n")
-                && record.contains(&format!("WARC-Target-URI: {url}\r\n"))
-                && record.ends_with("\r\n\r\n");
-            assert!(is_there, "{record}");
-            url.to_owned()
-        });
-        urls.collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn outcome(url: &str, content: &str) -> Outcome {
-    let response =
-        ExchangeResponse { status: 200, version: Version::HTTP_11, fields: Fields::new() };
-    let mut capture = Capture::new(url, 200, Fields::new(), content.as_bytes().to_vec());
-    capture.exchanges = vec![Exchange {
-        url: url.to_owned(),
-        method: Method::GET,
-        target: "/".to_owned(),
-        request_fields: Fields::new(),
-        remote_ip: None,
-        response: Some(response),
-    }];
-    let mut outcome = Outcome::new(ResultCode::Status(200));
-    outcome.capture = Some(Box::new(capture));
-    outcome
+/// The URLs of the index, whose lines lead to their records.
+fn indexed(folder: &TestFolder) -> Vec<String> {
+    let archive = fs::read(folder.0.join("a.warc")).expect("written");
+    let index = fs::read_to_string(folder.0.join("a.warc.cdxj")).expect("written");
+    assert!(index.lines().is_sorted());
+    let urls = index.lines().map(|line| {
+        let line: Value =
+            serde_json::from_str(&line[line.find('{').expect("an object")..]).expect("JSON");
+        assert_eq!(line["filename"], "a.warc");
+        let number = |name: &str| line[name].as_str().expect("text").parse().expect("a number");
+        let (offset, length): (usize, usize) = (number("offset"), number("length"));
+        let record = String::from_utf8_lossy(&archive[offset..offset + length]);
+        let url = line["url"].as_str().expect("text");
+        let is_there = record.starts_with("WARC/1.1\r\nWARC-Type: response\r\n")
+            && record.contains(&format!("WARC-Target-URI: {url}\r\n"))
+            && record.ends_with("\r\n\r\n");
+        assert!(is_there, "{record}");
+        url.to_owned()
+    });
+    urls.collect()
 }
 
 /// The records of a URL with this content.
 fn formatted(records: &mut ShardRecords<Warc>, url: &str, content: &str) -> Vec<u8> {
-    let outcome = outcome(url, content);
+    let outcome = outcome(url, content.as_bytes());
     let mut bytes = Vec::new();
     records.format(&Record::new(url.as_bytes(), 0, Duration::ZERO, &outcome), &mut bytes);
     bytes
@@ -106,7 +61,7 @@ fn end(records: &mut ShardRecords<Warc>, writer: &mut WarcFile) {
 
 #[test]
 fn an_archive_is_made_anew_with_its_index() {
-    let folder = Folder::new("anew");
+    let folder = TestFolder::new("archive-anew");
     let path = folder.0.join("a.warc");
     for urls in [&["http://b/", "http://a/", "http://c/"][..], &["http://d/"]] {
         let (mut records, mut writer) = Warc::new().uncompressed().open(&path).expect("a file");
@@ -116,7 +71,7 @@ fn an_archive_is_made_anew_with_its_index() {
         assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj"]);
         let mut urls = urls.to_vec();
         urls.sort_unstable();
-        assert_eq!(folder.indexed(), urls);
+        assert_eq!(indexed(&folder), urls);
     }
     let archive = fs::read_to_string(path).expect("text");
     assert!(archive.contains("WARC-Filename: a.warc\r\n"));
@@ -124,7 +79,7 @@ fn an_archive_is_made_anew_with_its_index() {
 
 #[test]
 fn an_archive_goes_on_where_it_was_with_its_index() {
-    let folder = Folder::new("goes-on");
+    let folder = TestFolder::new("archive-goes-on");
     let path = folder.0.join("a.warc");
     let open = || Warc::new().uncompressed().open(&path).expect("a file");
     let (mut records, mut first) = open();
@@ -138,7 +93,7 @@ fn an_archive_goes_on_where_it_was_with_its_index() {
     let (mut records, mut second) = open();
     second.restore(Some(&checkpoint.state)).expect("as it was");
     end(&mut records, &mut second);
-    assert_eq!(folder.indexed(), ["http://b/", "http://c/"]);
+    assert_eq!(indexed(&folder), ["http://b/", "http://c/"]);
     drop(second);
     let (mut records, mut third) = open();
     third.restore(Some(&checkpoint.state)).expect("as it was");
@@ -149,7 +104,7 @@ fn an_archive_goes_on_where_it_was_with_its_index() {
     let checkpoint = third.checkpoint().expect("writable");
     third.committed().expect("writable");
     assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj"]);
-    assert_eq!(folder.indexed(), ["http://a/", "http://b/", "http://c/"]);
+    assert_eq!(indexed(&folder), ["http://a/", "http://b/", "http://c/"]);
     // One that was complete goes on, too.
     let (mut records, mut fourth) = open();
     fourth.restore(Some(&checkpoint.state)).expect("as it was");
@@ -158,7 +113,7 @@ fn an_archive_goes_on_where_it_was_with_its_index() {
     fourth.checkpoint().expect("writable");
     fourth.committed().expect("writable");
     assert_eq!(folder.names(), ["a.warc", "a.warc.cdxj"]);
-    assert_eq!(folder.indexed().len(), 4);
+    assert_eq!(indexed(&folder).len(), 4);
     let (_, mut other) = open();
     other.restore(Some(b"another state")).expect_err("it is of another output");
 }
@@ -216,7 +171,7 @@ fn check_what_is_referred_to<W: ResumableWriter>(
 
 #[test]
 fn what_could_be_lost_is_not_referred_to_and_what_is_there_is() {
-    let folder = Folder::new("refers");
+    let folder = TestFolder::new("archive-refers");
     let warc = || Warc::new().uncompressed().revisits(1 << 20);
     let path = folder.0.join("a.warc");
     let read = || fs::read_to_string(&path).expect("text");
@@ -238,7 +193,7 @@ fn what_could_be_lost_is_not_referred_to_and_what_is_there_is() {
 
 #[test]
 fn what_was_removed_is_told_and_not_made_again() {
-    let folder = Folder::new("removed");
+    let folder = TestFolder::new("archive-removed");
     let path = folder.0.join("a.warc");
     let open = || Warc::new().uncompressed().open(&path).expect("a file");
     let (mut records, mut first) = open();
