@@ -94,13 +94,11 @@ fn exit_with(error: &clap::Error) -> ! {
         (Some("serve"), Some(ContextValue::String(option))) => serve::instead_of(option),
         _ => None,
     };
-    if subcommand.as_deref() == Some("fetch") {
-        let words: Vec<_> = std::env::args_os().skip(2).collect();
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        if let Some(said) = fetch::explain_mistake(error, &words) {
-            stderr::message(format_args!("{said}.\n\nFor more information, try '--help'."));
-            std::process::exit(error.exit_code());
-        }
+    if subcommand.as_deref() == Some("fetch")
+        && let Some(said) = fetch::explain_mistake(error, &fetch::words())
+    {
+        stderr::message(format_args!("{said}\n\nFor more information, try '--help'."));
+        std::process::exit(2);
     }
     if let Some(instead) = instead {
         let option = error.get(ContextKind::InvalidArg).map(ToString::to_string);

@@ -73,7 +73,7 @@ const FAILED: u8 = 22;
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
-    mistyped::check(&args)?;
+    mistyped::check(&args, &words())?;
     let environment = Environment {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
@@ -108,6 +108,11 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
         true => Err(CommandFailure::Exit(FAILED)),
         false => Ok(()),
     }
+}
+
+/// The arguments of the subcommand, as they were typed.
+pub(crate) fn words() -> Vec<String> {
+    std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Runs a plan to its end, without printing the summary.
