@@ -29,6 +29,7 @@ mod other_names;
 mod output;
 mod output_args;
 mod output_check;
+mod own_folders;
 mod page;
 mod plan;
 mod politeness;
@@ -92,6 +93,7 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     }
     let (style, layout) = (plan.summary, plan.layout);
     let (cookies, fails) = (plan.cookies.clone(), plan.fails);
+    own_folders::make(&plan)?;
     let page = plan.report.as_deref().map(begin_page).transpose()?;
     let begun = Timestamp::now();
     let finished = run(plan)?;
