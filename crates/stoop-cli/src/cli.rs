@@ -157,6 +157,17 @@ mod tests {
         }
     }
 
+    /// A longer one is broken within, and its last words stand alone. The paragraphs of serve are one line each.
+    #[test]
+    fn lines_below_the_options_have_100_columns_at_most() {
+        for command in Cli::command().get_subcommands().filter(|it| it.get_name() != "serve") {
+            let below = command.get_after_long_help().or(command.get_after_help());
+            let below = below.map(ToString::to_string).unwrap_or_default();
+            let long = below.lines().find(|line| line.chars().count() > 100);
+            assert_eq!(long, None, "{}", command.get_name());
+        }
+    }
+
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
         Cli::command().debug_assert();
