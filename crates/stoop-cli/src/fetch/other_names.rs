@@ -61,7 +61,9 @@ fn lines(parts: &[Part]) -> Vec<String> {
 /// Whether a word may have what is no one else's business, and so is not told again.
 fn is_secret(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
-    ["authorization", "cookie:", "token"].iter().any(|name| word.contains(name))
+    ["authorization", "cookie:", "token", "secret", "passw", "api-key", "apikey", "x-key"]
+        .iter()
+        .any(|name| word.contains(name))
 }
 
 /// The options as they are read.

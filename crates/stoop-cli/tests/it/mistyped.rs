@@ -113,9 +113,9 @@ fn options_of_other_programs_are_told_all_at_once() {
     );
     // What is secret is not told again.
     let ran =
-        run(stoop("fetch -k -proxy http://u:secret@127.0.0.1:1 http://v:secret@127.0.0.1:1/"), "");
+        run(stoop("fetch -k -proxy http://u:hidden@127.0.0.1:1 http://v:hidden@127.0.0.1:1/"), "");
     assert!(ran.stderr.contains("-x http://u:***@127.0.0.1:1"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains("secret"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("hidden"), "{}", ran.stderr);
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>) -> &'a str {
         "-s" if has_digits && value.bytes().all(|byte| byte.is_ascii_digit()) => "--split",
         "-U" if is_user(value) => "--proxy-user",
         "-u" if is_user(value) => "--user",
+        // A flag of curl's; that of wget has the name of a file.
+        "-O" if value.is_empty() || stoop_fetch::target::has_scheme(value) => "--remote-name",
         _ => typed,
     }
 }

@@ -70,6 +70,7 @@ impl Words {
                 self.saves |= option == "--save";
                 self.own.extend([option.to_owned(), value?.to_owned()]);
             }
+            Counterpart::Saved => self.saves = true,
             Counterpart::Value => self.urls.push(value?.to_owned()),
             Counterpart::Lines => self.needs_lines = true,
             Counterpart::Extract(what) => self.extracted.push(what),
@@ -94,6 +95,7 @@ impl Words {
         self.add_default(!extracted.is_empty(), &["--extract", &extracted]);
         if self.saves {
             let has_time = has(&self.own, "-t") || has(&self.own, "--timeout");
+            self.add_default(!has(&self.own, "--save="), &["--save", "."]);
             self.add_default(true, &["--save-as", "url"]);
             self.add_default(true, &["--max-body", "none"]);
             self.add_default(!has_time, &["-t", "3600"]);

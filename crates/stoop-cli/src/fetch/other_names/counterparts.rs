@@ -17,6 +17,8 @@ pub(super) enum Counterpart {
     Option(&'static str),
     /// Its value alone.
     Value,
+    /// Files are saved, in this folder unless another option names one.
+    Saved,
     /// Lines of JSON, which tell it.
     Lines,
     /// Lines of JSON, with this by `--extract`.
@@ -28,7 +30,7 @@ impl Counterpart {
     pub(super) fn takes_value(self) -> bool {
         match self {
             Self::NothingForValue | Self::WordsForValue(_) | Self::Option(_) | Self::Value => true,
-            Self::Nothing | Self::Words(_) | Self::Lines | Self::Extract(_) => false,
+            Self::Nothing | Self::Words(_) | Self::Saved | Self::Lines | Self::Extract(_) => false,
         }
     }
 }
@@ -40,7 +42,7 @@ pub(super) fn counterpart(typed: &str) -> Option<Counterpart> {
 }
 
 use Counterpart::{
-    Extract, Lines, Nothing, NothingForValue, Option as Is, Value, Words, WordsForValue,
+    Extract, Lines, Nothing, NothingForValue, Option as Is, Saved, Value, Words, WordsForValue,
 };
 
 /// Names without one here have none: what they mean takes more than a word, or is not done.
@@ -125,6 +127,7 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     (Words("-f csv --csv-header"), &["-csv"]),
     (WordsForValue("--digest sha256"), &["-hash"]),
     (Value, &["-u", "-target", "--url"]),
+    (Saved, &["--remote-name", "-J", "--remote-name-all", "--force-directories", "-sr"]),
     (Is("-i"), &["-l", "-list", "--input-file"]),
     (Is("-c"), &["-threads", "--parallel-max", "-j", "--max-concurrent-downloads"]),
     (Is("--total-rate"), &["-rl", "-rate-limit"]),

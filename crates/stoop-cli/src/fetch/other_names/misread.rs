@@ -31,7 +31,7 @@ pub(super) const FLAGS: &[(char, &str, Option<Counterpart>)] = &[
     (
         'x',
         "folders are made by '--save DIR', and '--per-host N' bounds the connections to a host",
-        None,
+        Some(Counterpart::Saved),
     ),
     (
         'f',

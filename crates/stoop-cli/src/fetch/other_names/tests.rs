@@ -204,6 +204,13 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         ("-sSLk -m 10 http://a/", "-s -S -L -k -m", Some("-q --insecure -t 10 http://a/")),
         ("-fsSL http://a/", "-f -s -S -L", Some("--fail -q http://a/")),
         ("-sSfL http://a/", "-s -S -f -L", Some("-q --fail http://a/")),
+        (
+            "-L -O http://a/1",
+            "-L -O",
+            Some("http://a/1 --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
+        ),
+        ("-O a.html http://a/1", "-O", None),
+        ("-k -d password=1 http://a/", "-k", None),
         ("-w %{http_code} http://a/", "-w", None),
         (
             "-k -A me/1 -U other/1 http://a/?b",
@@ -247,6 +254,30 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
     }
     let said = told("-sc -json").expect("two");
     assert!(said.contains("\nfetch has no -json: see -sc\n"), "{said}");
+}
+
+/// What is written for a command, and what the guide has beside it, are the same options.
+#[test]
+fn the_guide_has_the_commands_that_are_told() {
+    let guide = include_str!("../../../../stoop/docs/fetching.md");
+    let mut rows = 0;
+    for row in guide.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let mut cells = row.split("` | `");
+        let (Some(theirs), Some(ours)) = (cells.next(), cells.next()) else { continue };
+        let theirs = ["httpx ", "aria2c ", "wget "].iter().find_map(|it| theirs.strip_prefix(it));
+        let ours = ours.strip_prefix("stoop fetch ").and_then(|it| it.split('`').next());
+        let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
+        let said = told(theirs).unwrap_or_else(|| panic!("{theirs}"));
+        let Some((_, written)) = said.split_once("\n  stoop fetch ") else { continue };
+        let sorted = |command: &str| {
+            let mut words: Vec<_> = command.split(' ').map(str::to_owned).collect();
+            words.sort_unstable();
+            words
+        };
+        assert_eq!(sorted(written), sorted(ours), "{theirs}");
+        rows += 1;
+    }
+    assert_eq!(rows, 4, "httpx twice, wget and aria2");
 }
 
 #[test]
