@@ -94,13 +94,11 @@ fn exit_with(error: &clap::Error) -> ! {
         (Some("serve"), Some(ContextValue::String(option))) => serve::instead_of(option),
         _ => None,
     };
-    if subcommand.as_deref() == Some("fetch") {
-        let words: Vec<_> = std::env::args_os().skip(2).collect();
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        if let Some(said) = fetch::explain_mistake(error, &words) {
-            stderr::message(format_args!("{said}.\n\nFor more information, try '--help'."));
-            std::process::exit(error.exit_code());
-        }
+    if subcommand.as_deref() == Some("fetch")
+        && let Some(said) = fetch::explain_mistake(error, &fetch::words())
+    {
+        stderr::message(format_args!("{said}\n\nFor more information, try '--help'."));
+        std::process::exit(2);
     }
     if let Some(instead) = instead {
         let option = error.get(ContextKind::InvalidArg).map(ToString::to_string);
@@ -156,6 +154,17 @@ mod tests {
             let script = String::from_utf8(completion_script(shell)).unwrap();
             assert!(script.contains("-unix-mode") || script.contains("-l unix-mode"));
             assert!(!script.contains("-bind") && !script.contains("-l bind"), "{shell}");
+        }
+    }
+
+    /// A longer one is broken within, and its last words stand alone. The paragraphs of serve are one line each.
+    #[test]
+    fn lines_below_the_options_have_100_columns_at_most() {
+        for command in Cli::command().get_subcommands().filter(|it| it.get_name() != "serve") {
+            let below = command.get_after_long_help().or(command.get_after_help());
+            let below = below.map(ToString::to_string).unwrap_or_default();
+            let long = below.lines().find(|line| line.chars().count() > 100);
+            assert_eq!(long, None, "{}", command.get_name());
         }
     }
 

@@ -11,6 +11,7 @@ mod data;
 mod demo;
 mod failure;
 mod fetch;
+mod file_identity;
 mod get;
 mod hints;
 mod man;

@@ -11,6 +11,7 @@ use stoop_testbed::{Internet, Plan, RunArgs};
 
 use self::hosts::HostsArgs;
 use crate::failure::CommandFailure;
+use crate::file_identity::Identity;
 use crate::signals::Signals;
 use crate::stderr;
 use crate::units;
@@ -31,10 +32,10 @@ are on hosts that fail over HTTP/2 only, and answer well over HTTP/1.1; all othe
 HTTP/1.1. All servers listen on loopback only, and no other machine can connect.
 
 With --hosts each of N hosts has many URLs, as in the list of a crawler. The first N URLs are of one
-host each, and all others are further pages. About 90 % are answered 2xx, 10 % 4xx and 0.2 % 5xx, and
-a third redirect. The hosts that --share gives a kind do something else:
-  robots        has a robots.txt that forbids a quarter of its URLs, those below /private/; all other
-                hosts have none, and answer 404 to requests for it
+host each, and all others are further pages. About 90 % are answered 2xx, 10 % 4xx and 0.2 % 5xx,
+and a third redirect. The hosts that --share gives a kind do something else:
+  robots        has a robots.txt that forbids a quarter of its URLs, those below /private/; all
+                other hosts have none, and answer 404 to requests for it
   robots-error  answers 503 to requests for robots.txt, which forbids all its URLs
   busy          answers its first URL, and one in 50 others, by 429 or 503 with a Retry-After; once
                 that time is over, the same URL is answered well
@@ -132,6 +133,7 @@ fn body(text: &str) -> Result<f64, String> {
 pub(crate) fn testbed(args: TestbedArgs) -> Result<(), CommandFailure> {
     // Each connection is a file, and clients under test open many.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
+    check_files(&args)?;
     let run = RunArgs {
         seed: args.seed,
         urls: args.urls,
@@ -179,6 +181,34 @@ pub(crate) fn testbed(args: TestbedArgs) -> Result<(), CommandFailure> {
         stats.dns_queries,
         stats.sent_bytes
     ));
+    Ok(())
+}
+
+/// Checks that each option has a file of its own. Devices may be shared.
+///
+/// # Errors
+/// [`CommandFailure::Usage`], with both options.
+fn check_files(args: &TestbedArgs) -> Result<(), CommandFailure> {
+    let files = [
+        ("--list", &args.list),
+        ("--expected", &args.expected),
+        ("--ca", &args.ca),
+        ("--log", &args.log),
+    ];
+    let files = files.iter().filter_map(|(option, path)| {
+        let path = path.as_deref()?;
+        Some((option, path, Identity::of(path)?))
+    });
+    let files: Vec<_> = files.collect();
+    for (at, (option, path, identity)) in files.iter().enumerate() {
+        if let Some((before, ..)) = files[..at].iter().find(|(.., other)| other == identity) {
+            let path = path.display();
+            return Err(CommandFailure::Usage(format!(
+                "{before} and {option} are the same file, {path}, and each would overwrite what the other writes: one of \
+                 them needs another name"
+            )));
+        }
+    }
     Ok(())
 }
 

@@ -98,11 +98,18 @@ fn is_parquet(file: &File) -> bool {
 }
 
 fn cannot_read(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::Io(format!("cannot read {}: {error}", path.display()))
+    let path = path.display();
+    CommandFailure::Io(match error.kind() {
+        ErrorKind::NotFound => format!(
+            "cannot read {path}: --if-changed-since names the records of an earlier run, and there are none; leave it out \
+             in the first run, which makes them"
+        ),
+        _ => format!("cannot read {path}: {error}"),
+    })
 }
 
 /// The files that a path stands for: of a folder those that are records by their names, in the order of these.
-fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -14,12 +14,15 @@ use super::jobs_plan::{InputFormat, JobsPlan};
 use super::plan::{FetchPlan, UrlSource};
 use super::source::OpenSource;
 
-/// Reads the beginning of a table that is a file, so that names of columns that it does not have are told before the
-/// output is opened.
+/// So many bytes tell an encoding and a compression.
+const BEGIN_BYTES: u64 = 4;
+
+/// Reads the beginning of an input that is a file, so that an encoding or a compression that cannot be read, and names of
+/// columns that a table does not have, are told before the output is opened.
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn check_columns(plan: &FetchPlan, stop: Stop) -> io::Result<()> {
+pub(super) fn check_beginning(plan: &FetchPlan, stop: Stop) -> io::Result<()> {
     let UrlSource::File(path) = &plan.source else { return Ok(()) };
     if !std::fs::metadata(path)?.is_file() {
         return Ok(());
@@ -28,7 +31,11 @@ pub(super) fn check_columns(plan: &FetchPlan, stop: Stop) -> io::Result<()> {
     let mut source: Box<dyn JobSource> = match plan.jobs.format {
         InputFormat::Csv | InputFormat::Tsv => Box::new(table(&plan.jobs, open()?.reader(stop)?)),
         InputFormat::Parquet => Box::new(parquet(&plan.jobs, open()?)?),
-        InputFormat::Lines | InputFormat::Jsonl | InputFormat::Sitemap => return Ok(()),
+        InputFormat::Lines | InputFormat::Jsonl | InputFormat::Sitemap => {
+            let mut begin = Vec::new();
+            open()?.reader(stop)?.take(BEGIN_BYTES).read_to_end(&mut begin)?;
+            Box::new(Lines::new(io::Cursor::new(begin)))
+        }
     };
     // A read may be of less than a row.
     while source.read(&mut |_| ControlFlow::Break(()))? {}

@@ -3,39 +3,21 @@
 use std::path::Path;
 
 use clap::Error;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 
 use super::args::FetchArgs;
 use super::other_names;
 use crate::failure::CommandFailure;
 use stoop_fetch::target::has_scheme;
 
-/// Checks what was typed.
+/// Checks what was typed, as `words`, and could be read: `-ip` is the file p, and `-x 16` a proxy.
 ///
 /// # Errors
 /// [`CommandFailure::Usage`], which says what to type instead.
-pub(super) fn check(args: &FetchArgs) -> Result<(), CommandFailure> {
-    check_urls(&args.urls)?;
-    check_values(args)
-}
-
-/// Checks values that an option of another program would have made: `-ip` is the file p, and `-x 16` a proxy.
-fn check_values(args: &FetchArgs) -> Result<(), CommandFailure> {
-    let input = args.input.input.as_deref().filter(|path| !path.exists());
-    let word = input.and_then(Path::to_str).map(|path| format!("-i{path}"));
-    if let Some((word, instead)) = word.as_deref().and_then(other_names::instead_of) {
-        return Err(CommandFailure::Usage(format!(
-            "there is no file {}; if {word} was meant: {instead}",
-            &word[2..]
-        )));
-    }
-    match &args.proxy {
-        Some(proxy) if !proxy.is_empty() && proxy.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Err(CommandFailure::Usage(format!(
-                "-x {proxy}: a number is no proxy; '--per-host {proxy}' bounds the connections to a host"
-            )))
-        }
-        _ => Ok(()),
+pub(super) fn check(args: &FetchArgs, words: &[String]) -> Result<(), CommandFailure> {
+    match other_names::said(words) {
+        Some(said) => Err(CommandFailure::Usage(said)),
+        None => check_urls(&args.urls),
     }
 }
 
@@ -63,45 +45,12 @@ fn check_urls(urls: &[String]) -> Result<(), CommandFailure> {
     )))
 }
 
-/// What to say of a mistake in `words`, the arguments of `stoop fetch`, if it comes of an option of another program.
+/// What to say of a mistake in `words`, the arguments of `stoop fetch`, if it comes of options of another program. Help that
+/// was not asked for is one, too: -hash begins with -h.
 pub(crate) fn explain(error: &Error, words: &[String]) -> Option<String> {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let (option, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue));
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let mut words = words[..end].iter().map(|word| word.split('=').next().unwrap_or(word));
-    match (error.kind(), value.unwrap_or_default()) {
-        (ErrorKind::UnknownArgument, _) => {
-            let typed =
-                words.filter(|word| word.starts_with(option)).find_map(other_names::instead_of);
-            typed
-                .or_else(|| other_names::instead_of(option))
-                .map(|(word, instead)| absent(word, instead))
-        }
-        // A word such as -title is read as -t, and 'itle' as its value.
-        (ErrorKind::ValueValidation | ErrorKind::InvalidValue, value) if !is_separate(value) => {
-            let is_one = |word: &&str| !word.starts_with("--") && word.get(2..) == Some(value);
-            let (word, instead) = words.filter(is_one).find_map(other_names::instead_of)?;
-            Some(absent(word, instead))
-        }
-        (ErrorKind::ValueValidation | ErrorKind::InvalidValue, _) => {
-            let of = |(short, long, instead): &(&str, &str, &str)| {
-                let is_it = option.starts_with(long) && words.any(|word| word == *short);
-                is_it.then(|| format!("{short} is {option} here; {instead}"))
-            };
-            other_names::MISREAD.iter().find_map(of)
-        }
-        _ => None,
+    let is_asked = |word: &String| word == "-h" || word == "--help";
+    match error.kind() {
+        ErrorKind::DisplayHelp if words.iter().any(is_asked) => None,
+        _ => other_names::said(words),
     }
-}
-
-/// Whether a value that is wrong is none that follows the letter of an option: there is none, or it is a URL.
-fn is_separate(value: &str) -> bool {
-    value.is_empty() || value.contains("://")
-}
-
-fn absent(word: &str, instead: &str) -> String {
-    format!("fetch has no {word}: {instead}")
 }

@@ -29,6 +29,7 @@ mod other_names;
 mod output;
 mod output_args;
 mod output_check;
+mod own_folders;
 mod page;
 mod plan;
 mod politeness;
@@ -74,7 +75,7 @@ const FAILED: u8 = 22;
 /// # Errors
 /// The failure that the exit code stands for.
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
-    mistyped::check(&args)?;
+    mistyped::check(&args, &words())?;
     let environment = Environment {
         variable: |name| std::env::var_os(name),
         stdin_is_terminal: stdin().is_terminal(),
@@ -93,6 +94,7 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     }
     let (style, layout) = (plan.summary, plan.layout);
     let (cookies, fails) = (plan.cookies.clone(), plan.fails);
+    own_folders::make(&plan)?;
     let page = plan.report.as_deref().map(begin_page).transpose()?;
     let begun = Timestamp::now();
     let finished = run(plan)?;
@@ -109,6 +111,11 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
         true => Err(CommandFailure::Exit(FAILED)),
         false => Ok(()),
     }
+}
+
+/// The arguments of the subcommand, as they were typed.
+pub(crate) fn words() -> Vec<String> {
+    std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Runs a plan to its end, without printing the summary.

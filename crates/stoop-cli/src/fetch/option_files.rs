@@ -3,18 +3,15 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::args::FetchArgs;
+use super::earlier_args;
 use super::output::RecordOutput;
 use super::output_args::LineFormat;
 use crate::failure::CommandFailure;
-
-/// So many links lead from one to the next, at most, as Linux has it.
-const LINKS_MAX: usize = 40;
+use crate::file_identity::{Identity, place};
 
 /// The names of the files that a run keeps in its folder, and of its folder there.
 const OF_RUN: [&str; 4] = ["stoop.journal", "stoop.checks", "stoop.lock", "stoop.sitemaps"];
@@ -40,15 +37,6 @@ enum Usage {
     Folder,
 }
 
-/// What tells one file from another.
-#[derive(Debug, PartialEq, Eq)]
-enum Identity {
-    /// Its device and its number there, whatever its names are.
-    Inode(u64, u64),
-    /// Where it will be.
-    Place(PathBuf),
-}
-
 /// Checks that no file is written that another option reads or writes. Devices and pipes may be shared. It makes and
 /// changes nothing.
 ///
@@ -71,7 +59,7 @@ pub(super) fn check(
                 return Err(CommandFailure::Usage(fault));
             }
         }
-        if let Some(fault) = owned_fault(file, args, output) {
+        if let Some(fault) = owned_fault(file, args, output).or_else(|| earlier_fault(file, args)) {
             return Err(CommandFailure::Usage(fault));
         }
     }
@@ -119,7 +107,8 @@ fn named_files<'a>(
             add(option, path, usage);
         }
     }
-    for path in args.earlier.paths() {
+    // One that is not there is told when it is read, before anything is written.
+    for path in args.earlier.paths().iter().filter(|path| path.exists()) {
         add("--if-changed-since", path, if path.is_dir() { Folder } else { Read });
     }
     for header in &args.header {
@@ -199,45 +188,12 @@ impl<'a> NamedFile<'a> {
     }
 }
 
-impl Identity {
-    /// That of what is at a path, or will be; none for what is no file and no folder, such as a device.
-    fn of(path: &Path) -> Option<Self> {
-        match fs::metadata(path) {
-            Ok(about) => {
-                let kind = about.file_type();
-                let is_shared = kind.is_char_device() || kind.is_fifo() || kind.is_socket();
-                (!is_shared).then(|| Self::Inode(about.dev(), about.ino()))
-            }
-            Err(_) => Some(Self::Place(place(path))),
-        }
-    }
-}
-
 /// Whether an archive at a path has an index beside it: that is a file, or will be one, and no stream by its name.
 pub(super) fn is_indexed(path: &Path) -> bool {
     let is_stream = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"]
         .iter()
         .any(|name| path.starts_with(name));
     !is_stream && (path.is_file() || !path.exists())
-}
-
-/// Where a path leads: also where nothing is there, as it will be once it is made.
-fn place(path: &Path) -> PathBuf {
-    let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for _ in 0..LINKS_MAX {
-        let Ok(target) = fs::read_link(&path) else { break };
-        path.pop();
-        path.push(target);
-    }
-    canonical(&path)
-}
-
-/// A path without links, as far as it is there.
-fn canonical(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => canonical(parent).join(name),
-        _ => path.to_owned(),
-    })
 }
 
 /// Why two options cannot have these files.
@@ -280,6 +236,25 @@ fn owned_fault(file: &NamedFile<'_>, args: &FetchArgs, output: &RecordOutput) ->
         }
         _ => None,
     }
+}
+
+/// Why a file that is written cannot be one of a folder whose records are read before. A run goes on with one that it has
+/// begun there.
+fn earlier_fault(file: &NamedFile<'_>, args: &FetchArgs) -> Option<String> {
+    let is_resumed = args.run.run.as_ref().is_some_and(|run| run.join(OF_RUN[0]).exists());
+    if file.usage != Usage::Written || file.identity.is_none() || is_resumed {
+        return None;
+    }
+    let has_it = |folder: &&PathBuf| {
+        let files = earlier_args::files(folder).unwrap_or_default();
+        folder.is_dir() && files.iter().any(|of| Identity::of(of) == file.identity)
+    };
+    let folder = args.earlier.paths().iter().find(has_it)?;
+    Some(format!(
+        "{} is a file of --if-changed-since {}, which is read, and would be lost when it is written: it needs another name",
+        file.shown(),
+        folder.display()
+    ))
 }
 
 /// Whether a path is that of a file that a run keeps in its folder.

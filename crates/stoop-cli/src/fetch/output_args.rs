@@ -15,12 +15,13 @@ pub(crate) struct OutputArgs {
     /// Write the lines to FILE, which is made anew, instead of standard output; to files in a folder if it
     /// is one, or ends with '/'
     ///
-    /// A name that promises something else than is written, as a.csv.gz or a.parquet with csv, is refused, and so is a file
-    /// that another option reads or writes
+    /// The name tells the format where --format does not: .jsonl, .ndjson and .json are jsonl. One that promises something
+    /// else than is written, as a.csv.gz or a.parquet with csv, is refused, and so is a file that another option reads or
+    /// writes
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
-    /// The format of a line [default: pretty on a terminal, else csv]
+    /// The format [default: by FILE's name, pretty on a terminal, else csv]
     #[arg(short, long, value_name = "FORMAT")]
     pub(super) format: Option<LineFormat>,
 

@@ -97,6 +97,26 @@ fn is_known_compression(name: Option<CompressionName>, format: LineFormat) -> bo
     }
 }
 
+/// The format that the name of an output promises, compressed or not.
+pub(super) fn format_of_name(output: &RecordOutput) -> Option<LineFormat> {
+    let RecordOutput::File(path) = output else { return None };
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let packed = COMPRESSED.iter().find_map(|(end, ..)| name.strip_suffix(end));
+    promised(packed.unwrap_or(&name).rsplit_once('.')?.1)
+}
+
+/// The format of names that end so.
+fn promised(end: &str) -> Option<LineFormat> {
+    Some(match end {
+        "csv" => LineFormat::Csv,
+        "jsonl" | "ndjson" | "json" => LineFormat::Jsonl,
+        "warc" => LineFormat::Warc,
+        "tar" => LineFormat::Tar,
+        "parquet" => LineFormat::Parquet,
+        _ => return None,
+    })
+}
+
 /// What the name of a file says that is not so.
 fn name_fault(
     format: LineFormat,
@@ -123,12 +143,7 @@ fn name_fault(
 /// Why a file of this format cannot have a name that ends so.
 fn end_fault(format: LineFormat, path: &Path, end: &str) -> Option<String> {
     let (shown, written) = (path.display(), name_of(&format));
-    let promised = match end {
-        "csv" => LineFormat::Csv,
-        "jsonl" | "ndjson" | "json" => LineFormat::Jsonl,
-        "warc" => LineFormat::Warc,
-        "tar" => LineFormat::Tar,
-        "parquet" => LineFormat::Parquet,
+    match end {
         "tsv" => {
             return Some(format!(
                 "the name {shown} promises tabs, and {written} is written: no format has them; '-f csv' has commas"
@@ -140,14 +155,13 @@ fn end_fault(format: LineFormat, path: &Path, end: &str) -> Option<String> {
                  saves content, 'stoop get' one page, and '--report {shown}' a report of the run"
             ));
         }
-        _ => return None,
-    };
-    (promised != format).then(|| {
-        let promised = name_of(&promised);
-        format!(
-            "the name {shown} promises {promised}, and {written} is written: add '-f {promised}', or write to another name"
-        )
-    })
+        _ => {}
+    }
+    let promised = promised(end).filter(|promised| *promised != format)?;
+    let promised = name_of(&promised);
+    Some(format!(
+        "the name {shown} promises {promised}, and {written} is written: write '-f {promised}', or to another name"
+    ))
 }
 
 /// Why a file of this format cannot have a name of what is compressed.
@@ -195,6 +209,26 @@ mod tests {
     }
 
     #[test]
+    fn a_name_tells_the_format_where_nothing_else_does() {
+        use LineFormat::{Csv, Jsonl, Parquet, Tar, Warc};
+        for (name, format) in [
+            ("results.json", Some(Jsonl)),
+            ("d/A.NDJSON", Some(Jsonl)),
+            ("a.jsonl.gz", Some(Jsonl)),
+            ("a.csv", Some(Csv)),
+            ("a.warc.gz", Some(Warc)),
+            ("a.tar", Some(Tar)),
+            ("a.b.parquet", Some(Parquet)),
+            ("out", None),
+            ("json", None),
+            ("a.txt", None),
+        ] {
+            assert_eq!(format_of_name(&RecordOutput::File(name.into())), format, "{name}");
+        }
+        assert_eq!(format_of_name(&RecordOutput::Folder("a.json/".into())), None);
+    }
+
+    #[test]
     fn a_name_promises_what_is_written() {
         use LineFormat::{Csv, Jsonl, Parquet, Pretty, Tar, Warc};
         for (format, name, compression) in [
@@ -218,12 +252,12 @@ mod tests {
             assert_eq!(fault(format, name, compression), "", "{format:?} {name}");
         }
         for (format, name, compression, expected) in [
-            (Csv, "a.jsonl", None, "promises jsonl, and csv is written: add '-f jsonl'"),
-            (Csv, "d/A.PARQUET", None, "add '-f parquet'"),
-            (Jsonl, "a.csv", None, "add '-f csv'"),
-            (Pretty, "a.csv", None, "add '-f csv'"),
-            (Jsonl, "a.warc.gz", None, "add '-f warc'"),
-            (Parquet, "a.tar", None, "add '-f tar'"),
+            (Csv, "a.jsonl", None, "promises jsonl, and csv is written: write '-f jsonl'"),
+            (Csv, "d/A.PARQUET", None, "write '-f parquet'"),
+            (Jsonl, "a.csv", None, "write '-f csv'"),
+            (Pretty, "a.csv", None, "write '-f csv'"),
+            (Jsonl, "a.warc.gz", None, "write '-f warc'"),
+            (Parquet, "a.tar", None, "write '-f tar'"),
             (Csv, "a.tsv", None, "commas"),
             (Csv, "a.html", None, "--save DIR"),
             (

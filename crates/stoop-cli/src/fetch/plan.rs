@@ -167,7 +167,8 @@ impl FetchPlan {
             None => args.run.output().unwrap_or(RecordOutput::Stdout),
         };
         let is_terminal = environment.stdout_is_terminal && output == RecordOutput::Stdout;
-        let default_format = if is_terminal { LineFormat::Pretty } else { LineFormat::Csv };
+        let by_name = output_check::format_of_name(&output).unwrap_or(LineFormat::Csv);
+        let default_format = if is_terminal { LineFormat::Pretty } else { by_name };
         let default_agent = concat!("stoop/", env!("CARGO_PKG_VERSION")).to_owned();
         let mut variables = Variables::new(environment, args.no_env);
         let read = &mut variables;

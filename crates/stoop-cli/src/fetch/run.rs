@@ -15,7 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::begin::Begin;
 use super::describe::describe;
-use super::jobs::{check_columns, jobs};
+use super::jobs::{check_beginning, jobs};
 use super::option_files::is_indexed;
 use super::output::{LineSink, RecordOutput};
 use super::output_args::{CompressionName, LineFormat};
@@ -90,7 +90,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let cannot_start = |error: io::Error| CommandFailure::Io(format!("cannot start: {error}"));
     let stop = Stop::new();
     let input = OpenSource::open(&plan.source).map_err(|error| cannot_read(&error))?;
-    check_columns(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
+    check_beginning(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
     let fetch = describe(&plan, stop.clone())?;
     let mut fetch = plan.earlier.apply(fetch, plan.is_quiet)?;
     let progress = ProgressDisplay::new(&plan, input.length());

@@ -128,7 +128,8 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
         ("--http-fallback", on(plan.falls_back_to_http)),
         ("--max-body", body_max),
         ("--compression", plan.compression.as_ref().map_or_else(String::new, name_of)),
-        ("--no-body", on(plan.has_no_body)),
+        // What is saved, or not read, is told by its own option.
+        ("--no-body", on(plan.has_no_body && plan.content.is_for_rows())),
         ("--tar-key", if plan.has_id_keys { "id".to_owned() } else { String::new() }),
     ]);
     all.extend(plan.content.shape());

@@ -108,7 +108,7 @@ fn what_tells_nothing_of_an_earlier_run_is_a_mistake() {
     let empty = folder.0.join("empty");
     fs::create_dir(&empty).expect("writable");
     let (csv, lines) = (csv.display(), lines.display());
-    let (broken, empty) = (broken.display(), empty.display());
+    let (broken, empty, all) = (broken.display(), empty.display(), folder.0.display());
     let no_records = "it has to be of '-f jsonl' or '-f parquet', or an archive";
     let torn = "a.jsonl: 1 lines or parts could not be understood";
     for (options, code, told) in [
@@ -121,6 +121,17 @@ fn what_tells_nothing_of_an_earlier_run_is_a_mistake() {
             "has no file of jsonl or parquet, and no archive",
         ),
         ("--if-changed-since /no/such/file".to_owned(), 3, "cannot read /no/such/file"),
+        // It said that only one of them is a folder.
+        (
+            "--if-changed-since /no/such/ -f jsonl -o /no/such/".to_owned(),
+            3,
+            "cannot read /no/such/: --if-changed-since names the records of an earlier run, and there are none; leave it out",
+        ),
+        (
+            format!("--if-changed-since {all} -f jsonl -o {lines}"),
+            2,
+            "which is read, and would be lost when it is written",
+        ),
         (format!("--if-changed-since {lines}"), 0, torn),
         (format!("--if-changed-since {lines}"), 0, "0 URLs of the earlier run have an ETag"),
     ] {

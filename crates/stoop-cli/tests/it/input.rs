@@ -148,6 +148,41 @@ fn a_list_in_utf_16_is_told_once_and_how_it_is_converted() {
     assert_eq!(server.requests(), 0);
 }
 
+#[test]
+fn utf_16_without_a_mark_was_a_line_that_is_no_url_for_each_of_its_lines() {
+    let server = Server::start();
+    let list = server.url("/ok/1\n").repeat(3);
+    for format in ["lines", "jsonl", "csv", "sitemap"] {
+        let unmarked = utf16(&list, u16::to_le_bytes).split_off(2);
+        let ran = run(stoop(&format!("fetch --summary none --input-format {format}")), unmarked);
+        assert_eq!((ran.code, ran.stdout.len()), (Some(3), 0), "{format}: {}", ran.stderr);
+        assert!(ran.stderr.contains("'iconv -f utf-16le -t utf-8'"), "{format}: {}", ran.stderr);
+    }
+    assert_eq!(server.requests(), 0);
+}
+
+/// Each of its lines was an invalid_url, and the output was made before.
+#[test]
+fn what_is_compressed_by_others_is_refused_before_the_output_is_made() {
+    let path = std::env::temp_dir().join(format!("stoop-packed-{}", std::process::id()));
+    let output = path.with_extension("lines");
+    std::fs::write(&path, b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F\n\n\n").expect("writable");
+    for format in ["lines", "jsonl", "csv", "sitemap"] {
+        let line = format!("fetch --input-format {format} -i {}", path.display());
+        let ran = run(stoop(&format!("{line} -o {}", output.display())), "");
+        assert_eq!((ran.code, output.exists()), (Some(3), false), "{format}: {}", ran.stderr);
+        let text = format!("cannot read {}: it is compressed by xz;", path.display());
+        assert!(ran.stderr.contains(&text), "{}", ran.stderr);
+        assert!(ran.stderr.contains("'xz -dc FILE |'"), "{}", ran.stderr);
+        let piped = run(
+            stoop(&format!("fetch --summary none --input-format {format}")),
+            std::fs::read(&path).expect("there"),
+        );
+        assert_eq!((piped.code, piped.stdout.len()), (Some(3), 0), "{}", piped.stderr);
+    }
+    std::fs::remove_file(&path).expect("ours");
+}
+
 /// Text in UTF-16, with its byte order mark.
 fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()

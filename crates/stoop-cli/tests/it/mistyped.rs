@@ -71,8 +71,51 @@ fn options_of_other_programs_get_what_to_write_here() {
             ran.stderr
         );
     }
+    // Help that was not asked for, and content that was sent.
+    for (options, expected) in [
+        ("-hash md5", "stoop: fetch has no -hash: write '--digest sha256'"),
+        ("-http2", "stoop: fetch has no -http2: leave it out: HTTP/2 is spoken"),
+        ("-delay", "stoop: fetch has no -delay: write '--total-rate N'"),
+        ("-d /", "stoop: -d / would be sent as content here: write '--save"),
+        ("-x GET", "stoop: -x GET: a method is no proxy"),
+    ] {
+        let ran = run(stoop(&format!("fetch {options}")), "http://127.0.0.1:1/");
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{options}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with(expected), "{options}: {}", ran.stderr);
+    }
+    for options in ["-qh", "-l --help", "-h"] {
+        let ran = run(stoop(&format!("fetch {options}")), "");
+        let has_help = String::from_utf8_lossy(&ran.stdout).contains("--concurrency");
+        assert_eq!(
+            (ran.code, has_help),
+            if options.starts_with("-l") { (Some(2), false) } else { (Some(0), true) }
+        );
+    }
     let ran = run(stoop("fetch -c many"), "");
     assert!(ran.stderr.contains("invalid value 'many' for '--concurrency"), "{}", ran.stderr);
+}
+
+/// The command was run again for each of them.
+#[test]
+fn options_of_other_programs_are_told_all_at_once() {
+    let ran = run(stoop("fetch -l hosts.txt -sc -title -json -o out"), "");
+    assert_eq!(
+        ran.stderr,
+        "stoop: fetch has no -l: write '-i FILE' for a list; URLs themselves need no option\n\
+         fetch has no -sc: leave it out: '-f jsonl' tells status, times, type, address and method of each URL, and what \
+         failed\n\
+         fetch has no -title: write '-f jsonl --extract title,server,length,chain,tls,favicon', or those of them that are \
+         wanted\n\
+         fetch has no -json: see -sc\n\
+         So it is written here, with http tried after https, and redirects as httpx has them:\n  \
+           stoop fetch -i hosts.txt -o out --http-fallback --max-redirects 0 -f jsonl --extract title\n\n\
+         For more information, try '--help'.\n"
+    );
+    // What is secret is not told again.
+    let ran =
+        run(stoop("fetch -k -proxy http://u:hidden@127.0.0.1:1 http://v:hidden@127.0.0.1:1/"), "");
+    assert!(ran.stderr.contains("-x http://u:***@127.0.0.1:1"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("hidden"), "{}", ran.stderr);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::content::Folder;
 use crate::server::Server;
 use crate::stoop::{run, stoop, stoop_in_shell};
 
@@ -96,8 +97,8 @@ fn a_file_whose_name_promises_something_else_is_not_made() {
     for (options, name, why) in [
         ("", "a.csv.gz", "| gzip > "),
         ("-f jsonl", "a.jsonl.zst", "| zstd > "),
-        ("", "a.parquet", "add '-f parquet'"),
-        ("-f csv", "a.jsonl", "add '-f jsonl'"),
+        ("-f csv", "a.parquet", "write '-f parquet'"),
+        ("-f csv", "a.jsonl", "write '-f jsonl'"),
         ("-f warc --compression none", "a.warc.gz", "leave --compression out"),
     ] {
         let file = path(name);
@@ -108,6 +109,53 @@ fn a_file_whose_name_promises_something_else_is_not_made() {
         assert!(!file.exists(), "{name}");
     }
     assert_eq!(server.requests(), 0);
+}
+
+/// It was refused, though the name says what is wanted, as httpx writes it.
+#[test]
+fn the_name_of_the_output_tells_the_format() {
+    let server = Server::start();
+    for (options, name, begin) in [
+        ("", "a.json", "{\"v\":1"),
+        ("", "a.ndjson", "{\"v\":1"),
+        ("", "a.csv", "http://"),
+        ("", "a.warc", "WARC/1.1"),
+        ("", "a.txt", "http://"),
+        ("-f jsonl", "b.txt", "{\"v\":1"),
+    ] {
+        let file = path(name);
+        let line = format!("fetch {options} -o {}", file.display());
+        let ran = run(stoop(&line), server.url("/ok/1"));
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.stderr);
+        let written = std::fs::read_to_string(&file).expect("written");
+        assert!(written.starts_with(begin), "{name}: {written}");
+        std::fs::remove_file(&file).expect("ours");
+    }
+}
+
+/// The folder is made by --save, and was not there when the output was opened.
+#[test]
+fn the_output_and_the_report_may_be_in_a_folder_that_the_run_makes() {
+    let server = Server::start();
+    let folder = Folder::new("own");
+    let shown = folder.0.display();
+    let names =
+        |files: std::collections::BTreeMap<String, Vec<u8>>| files.into_keys().collect::<String>();
+    for (line, expected) in [
+        (format!("--save {shown} --save-as id -o {shown}/r.jsonl"), "r.jsonl"),
+        (format!("--run {shown} --report {shown}/r.html"), "r.html"),
+        (format!("-o {shown}/ --report {shown}/r.html"), "r.html"),
+    ] {
+        let ran = run(stoop(&format!("fetch {line}")), server.url("/ok/1"));
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.stderr);
+        let names = names(folder.files());
+        assert!(names.contains(expected), "{line}: {names}");
+        std::fs::remove_dir_all(&folder.0).expect("made");
+    }
+    // A folder that nothing makes is a mistake still.
+    let ran = run(stoop(&format!("fetch -o {shown}/no/r.csv")), server.url("/ok/1"));
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(!folder.0.exists());
 }
 
 #[test]

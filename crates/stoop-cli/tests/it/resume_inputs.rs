@@ -18,6 +18,25 @@ fn index(server: &LoggingServer, names: &[&str]) -> String {
     format!("<sitemapindex>{}</sitemapindex>", entries.collect::<String>())
 }
 
+/// It spoke of --no-body, which was not typed.
+#[test]
+fn a_run_that_goes_on_with_other_options_names_the_one_that_was_typed() {
+    let server = LoggingServer::start();
+    let runs = Runs::new("typed", &server.urls(3), "-f jsonl -o out.jsonl");
+    runs.finish("");
+    for (options, expected) in
+        [("--save pages", "--save"), ("--no-content", "--no-content"), ("--head", "--head")]
+    {
+        let ran = finish(runs.command(options).spawn().expect("it runs"));
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(expected) && !ran.stderr.contains("--no-body"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
 #[test]
 fn pages_of_nested_sitemaps_are_fetched_once_and_one_that_failed_is_tried_again() {
     let server = LoggingServer::start();

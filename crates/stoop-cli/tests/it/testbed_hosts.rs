@@ -57,6 +57,22 @@ fn fetched(plan: Plan, options: &str) -> (Vec<PlannedUrl>, CommandResult, Vec<Lo
     (urls, ran, log.entries())
 }
 
+/// One overwrote what the other wrote.
+#[test]
+fn each_file_of_the_testbed_has_one_option() {
+    let file = std::env::temp_dir().join(format!("stoop-testbed-{}", std::process::id()));
+    let shown = file.display();
+    for (options, expected) in [
+        (format!("--list {shown} --expected {shown}"), "--list and --expected are the same file"),
+        (format!("--ca {shown} --log {shown}"), "--ca and --log are the same file"),
+    ] {
+        let ran = run(stoop(&format!("testbed --urls 1 {options}")), "");
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert!(!file.exists());
+    }
+}
+
 /// How many lines have each code; each line is what `expect` makes of the plan.
 fn checked(options: &str, expect: impl Fn(Expect) -> Expect) -> HashMap<String, usize> {
     let (urls, ran, _) = fetched(mixed(), options);

@@ -7,10 +7,24 @@ pub(super) const UTF8: &[u8] = b"\xef\xbb\xbf";
 
 const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// Whether these first bytes of an input may be those of a mark, of which more has to come.
+/// How many bytes tell that an input is UTF-16 though it has no mark: two characters of ASCII, whose other bytes are NUL.
+const UNMARKED_BYTES: usize = 4;
+
+/// Whether these first bytes of an input may be those of a mark, or of UTF-16 without one, of which more has to come.
 pub(super) fn may_go_on(begin: &[u8]) -> bool {
     let is_part = |mark: &[u8]| begin.len() < mark.len() && mark.starts_with(begin);
-    is_part(UTF8) || UTF16.into_iter().any(is_part)
+    let is_unmarked = begin.len() < UNMARKED_BYTES && unmarked(begin).is_some();
+    is_part(UTF8) || UTF16.into_iter().any(is_part) || is_unmarked
+}
+
+/// The encoding that these first bytes have by the NUL bytes in them.
+fn unmarked(begin: &[u8]) -> Option<&'static str> {
+    let begin = &begin[..begin.len().min(UNMARKED_BYTES)];
+    let has_nul_at =
+        |odd: usize| begin.iter().enumerate().all(|(at, byte)| (*byte == 0) == (at % 2 == odd));
+    [("utf-16le", 1), ("utf-16be", 0)]
+        .into_iter()
+        .find_map(|(name, odd)| has_nul_at(odd).then_some(name))
 }
 
 /// Checks the first bytes of an input.
@@ -18,17 +32,19 @@ pub(super) fn may_go_on(begin: &[u8]) -> bool {
 /// # Errors
 /// It is UTF-16, as PowerShell writes files: each of its lines would be one that is no job.
 pub(super) fn check(begin: &[u8]) -> io::Result<()> {
-    match UTF16.into_iter().find(|mark| begin.starts_with(mark)) {
-        None => Ok(()),
-        Some(mark) => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!(
-                "it begins with {:02X} {:02X}, as UTF-16 does, and has to be UTF-8: 'iconv -f utf-16 -t utf-8' converts \
-                 it",
-                mark[0], mark[1]
-            ),
-        )),
-    }
+    let unmarked = unmarked(begin).filter(|_| begin.len() >= UNMARKED_BYTES);
+    let text = match (UTF16.into_iter().find(|mark| begin.starts_with(mark)), unmarked) {
+        (None, None) => return Ok(()),
+        (Some(mark), _) => format!(
+            "it begins with {:02X} {:02X}, as UTF-16 does, and has to be UTF-8: 'iconv -f utf-16 -t utf-8' converts it",
+            mark[0], mark[1]
+        ),
+        (None, Some(name)) => format!(
+            "it has a NUL byte beside each character, as UTF-16 has, and has to be UTF-8: 'iconv -f {name} -t utf-8' \
+             converts it"
+        ),
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidData, text))
 }
 
 #[cfg(test)]
@@ -107,6 +123,27 @@ mod tests {
                     assert!(text.contains(mark) && text.contains("iconv -f utf-16"), "{text}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn utf_16_without_a_mark_is_known_by_its_nul_bytes() {
+        let encodings = [("utf-16le", u16::to_le_bytes as Bytes), ("utf-16be", u16::to_be_bytes)];
+        for (name, bytes) in encodings {
+            let encode = |text: &str| text.encode_utf16().flat_map(bytes).collect::<Vec<_>>();
+            // What comes in small pieces and is no XML is told as that.
+            for (step, kinds) in [(1, 3), (2, 3), (3, 3), (usize::MAX, 4)] {
+                for source in sources(step, &encode).into_iter().take(kinds) {
+                    let (urls, error) = read(source);
+                    let error = error.expect("an error");
+                    assert_eq!((urls.len(), error.kind()), (0, io::ErrorKind::InvalidData));
+                    let text = error.to_string();
+                    assert!(text.contains(&format!("iconv -f {name}")), "{text}");
+                }
+            }
+        }
+        for text in [&b"h\0t"[..], b"h", b"\0", b"h\0tt", b"\0\0\0\0", b""] {
+            assert!(check(text).is_ok(), "{text:?}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Tests of the files that options name.
 
 use std::ffi::OsString;
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use clap::{Args, Command, FromArgMatches};
@@ -120,6 +121,33 @@ fn a_file_that_is_written_has_one_option() {
     let names = fs::read_dir(&folder.0).expect("there").count();
     assert_eq!(names, 4, "nothing was made");
     assert_eq!(fs::read(folder.0.join("list")).expect("there"), b"http://a/\n");
+}
+
+/// Its records were read, and it was made anew: a run that was ended early left fewer than there were.
+#[test]
+fn a_file_of_the_earlier_run_is_not_written() {
+    let folder = Folder::new("earlier");
+    fs::write(folder.0.join("d/a.jsonl"), "").expect("writable");
+    fs::hard_link(folder.0.join("d/a.jsonl"), folder.0.join("a")).expect("writable");
+    for file in ["~/d/a.jsonl", "~/a", "~/d/up/d/a.jsonl"] {
+        let said = folder.said(&format!("u --if-changed-since ~/d -o {file}")).expect_err(file);
+        let expected = format!(
+            "--output {file} is a file of --if-changed-since ~/d, which is read, and would be lost"
+        );
+        assert!(said.starts_with(&expected), "{said}");
+    }
+    for line in ["-o ~/d/b.jsonl", "-o ~/d/", "-o ~/list"] {
+        assert_eq!(folder.said(&format!("u --if-changed-since ~/d {line}")), Ok(()), "{line}");
+    }
+    // It goes on with a file that it has begun itself.
+    let line = "u --if-changed-since ~/d --run ~/r -o ~/d/a.jsonl";
+    assert!(folder.said(line).is_err());
+    fs::create_dir(folder.0.join("r")).expect("writable");
+    fs::write(folder.0.join("r/stoop.journal"), "").expect("writable");
+    assert_eq!(folder.said(line), Ok(()));
+    // What is not there is told as that when it is read.
+    assert_eq!(folder.said("u --if-changed-since ~/no/ -o ~/no/"), Ok(()));
+    assert_eq!(folder.said("u --if-changed-since ~/no -o ~/no"), Ok(()));
 }
 
 #[test]

@@ -9,6 +9,9 @@ use crate::source::byte_order;
 /// So much is read at once.
 const READ_BYTES_MAX: usize = 64 << 10;
 
+/// So many bytes tell the encoding.
+const BEGIN_BYTES: usize = 4;
+
 /// Reads an input through a buffer.
 #[derive(Debug)]
 pub(super) struct Bounded<R> {
@@ -18,14 +21,14 @@ pub(super) struct Bounded<R> {
     /// What was taken so far, and may be taken of the whole input.
     taken: u64,
     taken_max: u64,
-    /// The first byte, once it was taken.
-    first: u8,
+    /// The first bytes, as far as they were taken.
+    begin: [u8; BEGIN_BYTES],
 }
 
 impl<R: Read> Bounded<R> {
     pub(super) fn new(input: R, taken_max: u64) -> Self {
         let input = BufReader::with_capacity(READ_BYTES_MAX, input);
-        Self { input, left: 0, taken: 0, taken_max, first: 0 }
+        Self { input, left: 0, taken: 0, taken_max, begin: [0; BEGIN_BYTES] }
     }
 
     /// Lets so many bytes be taken from now on.
@@ -60,11 +63,12 @@ impl<R: Read> BufRead for Bounded<R> {
             return too_long("it has more bytes than sitemaps may have (50 MiB)");
         }
         let bytes = self.input.fill_buf()?;
-        match (self.taken, bytes.first()) {
-            (0, _) => byte_order::check(bytes)?,
-            // The first came alone.
-            (1, Some(second)) => byte_order::check(&[self.first, *second])?,
-            _ => {}
+        // They may come one by one.
+        if self.taken < BEGIN_BYTES as u64 {
+            let (mut begin, taken) = (self.begin, self.taken as usize);
+            let end = BEGIN_BYTES.min(taken + bytes.len());
+            begin[taken..end].copy_from_slice(&bytes[..end - taken]);
+            byte_order::check(&begin[..end])?;
         }
         if left == 0 && !bytes.is_empty() {
             return too_long("a tag, text or comment of more than 4 MiB");
@@ -73,9 +77,9 @@ impl<R: Read> BufRead for Bounded<R> {
     }
 
     fn consume(&mut self, bytes: usize) {
-        if let (0, Some(first)) = (self.taken, self.input.buffer().first()) {
-            self.first = *first;
-        }
+        let taken = BEGIN_BYTES.min(self.taken as usize);
+        let places = self.begin[taken..].iter_mut();
+        places.zip(&self.input.buffer()[..bytes]).for_each(|(place, byte)| *place = *byte);
         self.left = self.left.saturating_sub(bytes);
         self.taken += bytes as u64;
         self.input.consume(bytes);

@@ -1,0 +1,100 @@
+//! Letters that mean something else here, where what follows them shows it.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use stoop_fetch::target::has_scheme;
+
+use super::counterparts::Counterpart;
+use super::program::{Program, is_number};
+
+/// The methods that httpx probes by `-x`, and all of them.
+const METHODS: [&str; 10] =
+    ["ALL", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
+
+/// What a letter was meant as.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Misread {
+    /// What to write for that.
+    pub(super) said: String,
+    pub(super) counterpart: Option<Counterpart>,
+}
+
+/// What to write in place of letters that others have for something without a value, or for a flag before a URL.
+pub(super) const FLAGS: &[(char, &str, Option<Counterpart>)] = &[
+    (
+        'c',
+        "to go on where a run was ended, write '--run FOLDER'",
+        Some(Counterpart::Words("--run FOLDER")),
+    ),
+    ('r', "links are not followed: a list has all URLs, see '-i FILE'", None),
+    (
+        'x',
+        "folders are made by '--save DIR', and '--per-host N' bounds the connections to a host",
+        Some(Counterpart::Saved),
+    ),
+    (
+        'f',
+        "to end with an exit code where a URL failed, write '--fail'",
+        Some(Counterpart::Words("--fail")),
+    ),
+    ('n', "a file of .netrc is not read: write -H with the field Authorization", None),
+];
+
+/// What was meant by a letter with this value, if that is plainly something else than here, where it is the option
+/// `shown`.
+pub(super) fn misread(
+    letter: char,
+    shown: &str,
+    value: Option<&str>,
+    program: Option<Program>,
+) -> Option<Misread> {
+    let Some(value) = value.filter(|value| letter == 'x' || !has_scheme(value)) else {
+        let (_, instead, counterpart) = FLAGS.iter().find(|(flag, ..)| *flag == letter)?;
+        let said = format!("-{letter} is {shown} here; {instead}");
+        return Some(Misread { said, counterpart: *counterpart });
+    };
+    let (said, counterpart) = match letter {
+        'x' if is_number(value) => (
+            format!(
+                "-x {value}: a number is no proxy; '--per-host {value}' bounds the connections to a host"
+            ),
+            Some(Counterpart::Option("--per-host")),
+        ),
+        'x' if value.split(',').all(|method| METHODS.contains(&method)) => (
+            format!(
+                "-x {value}: a method is no proxy; '-X METHOD' sends one, the same for all URLs"
+            ),
+            (value != "ALL" && !value.contains(',')).then_some(Counterpart::Option("-X")),
+        ),
+        'd' if is_folder(value, program) => (
+            format!(
+                "-d {value} would be sent as content here: write '--save {value}' to save what comes in that folder, and \
+                 '--data-raw {value}' to send it"
+            ),
+            Some(Counterpart::Option("--save")),
+        ),
+        'r' if value.split(',').all(|part| part.parse::<IpAddr>().is_ok()) => (
+            format!("-r is {shown} here; for name servers write '--dns ADDR' for each"),
+            (!value.contains(',')).then_some(Counterpart::Option("--dns")),
+        ),
+        't' if is_number(value) && program == Some(Program::Httpx) => (
+            format!("-t is {shown} here; for {value} URLs at once write '-c {value}'"),
+            Some(Counterpart::Option("-c")),
+        ),
+        't' if is_number(value) && program == Some(Program::Wget) => (
+            format!("-t is {shown} here; for {value} tries write '--retry {value}'"),
+            Some(Counterpart::Option("--retry")),
+        ),
+        _ => return None,
+    };
+    Some(Misread { said, counterpart })
+}
+
+/// Whether what is to be sent is a folder that content was to be saved in.
+fn is_folder(value: &str, program: Option<Program>) -> bool {
+    let may_be_sent = value.contains(['=', '@', '&', '{', '[', ' ']);
+    Path::new(value).is_dir()
+        || value.len() > 1 && value.ends_with('/') && !may_be_sent
+        || program == Some(Program::Aria2) && !may_be_sent
+}

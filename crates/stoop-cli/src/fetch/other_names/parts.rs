@@ -1,0 +1,224 @@
+//! Finds options of other programs among the words of a command.
+
+use std::path::Path;
+
+use clap::{Arg, Command};
+
+use super::absent::{instead_of, meant};
+use super::counterparts::{Counterpart, counterpart};
+use super::misread::misread;
+use super::program::Program;
+use crate::fetch::HYPHEN_VALUES;
+
+/// A part of a command, in its order.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A word that means here what it says, or is no option that is known.
+    Own(String),
+    Other(OtherOption),
+}
+
+/// An option of another program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OtherOption {
+    /// As it is typed, without its value.
+    pub(super) typed: String,
+    /// What to write in its place, as a sentence.
+    pub(super) said: String,
+    /// The part of that which others may share.
+    pub(super) instead: Option<&'static str>,
+    /// Its value, if its counterpart needs one.
+    pub(super) value: Option<String>,
+    pub(super) counterpart: Option<Counterpart>,
+}
+
+/// The parts of a command, whose own options `command` has.
+pub(super) fn parts(words: &[String], command: &Command) -> Vec<Part> {
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let (words, rest) = words.split_at(end);
+    let mut reader =
+        Reader { words, at: 0, command, program: Program::of(words), parts: Vec::new() };
+    while let Some(word) = words.get(reader.at) {
+        reader.at += 1;
+        reader.word(word);
+    }
+    reader.parts.extend(rest.iter().cloned().map(Part::Own));
+    reader.parts
+}
+
+struct Reader<'a> {
+    words: &'a [String],
+    at: usize,
+    command: &'a Command,
+    program: Option<Program>,
+    parts: Vec<Part>,
+}
+
+impl<'a> Reader<'a> {
+    fn word(&mut self, word: &'a str) {
+        let (name, attached) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        let letters = word.strip_prefix('-').filter(|rest| !rest.is_empty());
+        match (letters, word.strip_prefix("--")) {
+            (None, _) => self.own(word),
+            _ if instead_of(name).is_some() && !is_input(name) && !self.is_own(name) => {
+                self.absent(name, name, attached);
+            }
+            (_, Some(_)) => self.long(word, name, attached),
+            (Some(letters), None) => self.letters(letters),
+        }
+    }
+
+    /// Whether this program has an option of this name: httpx has -match-code.
+    fn is_own(&self, name: &str) -> bool {
+        let long = name.strip_prefix("--");
+        long.is_some() && self.command.get_arguments().any(|arg| arg.get_long() == long)
+    }
+
+    fn own(&mut self, word: impl Into<String>) {
+        self.parts.push(Part::Own(word.into()));
+    }
+
+    /// The next word, if it can be the value of an option.
+    fn next_value(&self, may_have_hyphen: bool) -> Option<&'a str> {
+        let next = self.words.get(self.at)?;
+        (may_have_hyphen || next == "-" || !next.starts_with('-')).then_some(next)
+    }
+
+    /// An option that begins with two hyphens, as it is typed.
+    fn long(&mut self, word: &str, name: &str, attached: Option<&str>) {
+        self.own(word);
+        let arg = self.command.get_arguments().find(|arg| arg.get_long() == name.get(2..));
+        if let Some(arg) = arg.filter(|arg| takes_value(arg) && attached.is_none())
+            && let Some(value) = self.next_value(may_have_hyphen(arg))
+        {
+            self.at += 1;
+            self.own(value);
+        }
+    }
+
+    /// Letters behind one hyphen.
+    fn letters(&mut self, letters: &'a str) {
+        let mut rest = letters;
+        let mut flags = String::new();
+        while let Some(letter) = rest.chars().next() {
+            rest = &rest[letter.len_utf8()..];
+            let arg = self.command.get_arguments().find(|arg| arg.get_short() == Some(letter));
+            // curl's, behind -s.
+            let is_curls = letter == 'S' && letters.contains('s');
+            let name = if is_curls { "--show-error".to_owned() } else { format!("-{letter}") };
+            match arg {
+                // curl's, before others of its flags: no format consists of those.
+                Some(arg) if letter == 'f' && is_of_curl(rest) => self.fail_flag(arg),
+                Some(arg) if takes_value(arg) => return self.valued(&flags, letter, arg, rest),
+                None if instead_of(&name).is_some() => {
+                    let attached = (!rest.is_empty()).then_some(rest);
+                    if self.absent(&name, &format!("-{letter}"), attached) {
+                        rest = "";
+                    }
+                }
+                // What is unknown is told by the parser of options, and -h is its own.
+                _ => flags.push(letter),
+            }
+        }
+        if !flags.is_empty() {
+            self.own(format!("-{flags}"));
+        }
+    }
+
+    /// An option of this program by its letter, with its value in the same word, or in the next.
+    fn valued(&mut self, flags: &str, letter: char, arg: &Arg, rest: &'a str) {
+        let next = || {
+            self.next_value(may_have_hyphen(arg)).filter(|next| {
+                letter != 'r'
+                    || !next.starts_with('-')
+                    || next[1..].starts_with(|c: char| c.is_ascii_digit())
+            })
+        };
+        let attached = (!rest.is_empty()).then(|| rest.strip_prefix('=').unwrap_or(rest));
+        let value = attached.or_else(next);
+        let meant = misread(letter, &shown(arg), value, self.program);
+        self.at += usize::from(value.is_some() && attached.is_none());
+        if let Some(meant) = meant {
+            if !flags.is_empty() {
+                self.own(format!("-{flags}"));
+            }
+            let takes_value = meant.counterpart.is_none_or(Counterpart::takes_value);
+            self.parts.push(Part::Other(OtherOption {
+                typed: format!("-{letter}"),
+                said: meant.said,
+                instead: None,
+                value: value.filter(|_| takes_value).map(str::to_owned),
+                counterpart: meant.counterpart,
+            }));
+            return value.filter(|_| !takes_value).map_or((), |value| self.own(value));
+        }
+        self.own(format!("-{flags}{letter}{rest}"));
+        if let Some(value) = value.filter(|_| attached.is_none()) {
+            self.own(value);
+        }
+    }
+
+    /// The flag that ends with an exit code where a URL failed.
+    fn fail_flag(&mut self, arg: &Arg) {
+        if let Some(meant) = misread('f', &shown(arg), None, self.program) {
+            self.parts.push(Part::Other(OtherOption {
+                typed: "-f".to_owned(),
+                said: meant.said,
+                instead: None,
+                value: None,
+                counterpart: meant.counterpart,
+            }));
+        }
+    }
+
+    /// An option that is absent here, `typed` so. Returns whether what is attached to it is its value.
+    fn absent(&mut self, name: &str, typed: &str, attached: Option<&str>) -> bool {
+        let next = attached.is_none().then(|| self.next_value(false)).flatten();
+        let name = meant(name, attached.or(next));
+        let counterpart = counterpart(name);
+        let takes_value = counterpart.is_some_and(Counterpart::takes_value);
+        let value = attached.or(next).filter(|_| takes_value);
+        self.at += usize::from(takes_value && next.is_some());
+        let instead = instead_of(name).unwrap_or_default();
+        let said = match typed.strip_prefix("-i").filter(|file| file.len() == 1) {
+            Some(file) => format!("there is no file {file}; if {typed} was meant: {instead}"),
+            None => format!("fetch has no {typed}: {instead}"),
+        };
+        self.parts.push(Part::Other(OtherOption {
+            typed: typed.to_owned(),
+            said,
+            instead: Some(instead),
+            value: value.map(str::to_owned),
+            counterpart,
+        }));
+        takes_value
+    }
+}
+
+/// Whether a name is `-i` with a file that is there.
+fn is_input(name: &str) -> bool {
+    name.strip_prefix("-i").is_some_and(|file| !file.is_empty() && Path::new(file).exists())
+}
+
+/// Whether letters are flags of curl's, such as sSL.
+fn is_of_curl(letters: &str) -> bool {
+    !letters.is_empty() && letters.chars().all(|letter| "sSLkvOJ#Z".contains(letter))
+}
+
+/// An option of this program with the name of its value, as its help has it.
+fn shown(arg: &Arg) -> String {
+    let values = arg.get_value_names().unwrap_or_default();
+    let values = values.iter().map(|name| format!(" <{name}>"));
+    format!("--{}{}", arg.get_long().unwrap_or_default(), values.collect::<String>())
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    !arg.is_positional() && arg.get_action().takes_values()
+}
+
+fn may_have_hyphen(arg: &Arg) -> bool {
+    HYPHEN_VALUES.contains(&arg.get_id().as_str())
+}
