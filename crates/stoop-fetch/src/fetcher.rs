@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::addresses::AddressFinder;
 use crate::answered::Describer;
+use crate::bandwidth::Bandwidth;
 use crate::capture::{Collector, listen};
 use crate::client_limits::limits;
 #[cfg(feature = "tls")]
@@ -114,6 +115,7 @@ impl Fetchers {
             content_max: settings.body_bytes_max.filter(|_| !settings.truncates),
             describer,
             collector,
+            bandwidth: settings.bandwidth.clone(),
             robots,
         })
     }
@@ -140,7 +142,7 @@ impl Fetchers {
             }
             None => client,
         };
-        Ok(RobotsClient::new(client.build()?, settings.template.clone(), Arc::clone(rate)))
+        Ok(RobotsClient::new(client.build()?, settings))
     }
 
     /// Has addresses of hosts be found, if those are told apart by them.
@@ -206,6 +208,8 @@ pub(crate) struct Fetcher {
     content_max: Option<u64>,
     describer: Describer,
     collector: Option<Collector>,
+    /// How much content the run reads in a second, if there is a limit.
+    bandwidth: Option<Arc<Bandwidth>>,
     robots: Option<Arc<KnownRobots>>,
 }
 

@@ -73,6 +73,7 @@ impl NestedSitemaps {
             workers: 1,
             politeness: run.politeness.clone(),
             rate: Arc::clone(&run.rate),
+            bandwidth: run.bandwidth.clone(),
             timeout: run.timeout,
             setup_timeout: run.setup_timeout,
             read_timeout: run.read_timeout,

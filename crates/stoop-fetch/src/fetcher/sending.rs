@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusCode};
 
 use super::{Fetcher, target};
+use crate::bandwidth::ContentReader;
 use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
 use crate::record::{Outcome, micros};
 use crate::robots_known::KnownRobots;
@@ -205,6 +206,9 @@ impl Fetcher {
         let unfollowed = self.robots.as_ref().filter(|_| received.is_ok());
         let unfollowed = unfollowed.and_then(|robots| unfollowed_redirect(response, robots));
         let outcome = Outcome { unfollowed, capture, ..outcome };
+        if let (Some(bandwidth), Ok(_)) = (&self.bandwidth, &received) {
+            bandwidth.drain(response.body_mut());
+        }
         Received { outcome, fault: received.err(), part }
     }
 
@@ -217,15 +221,20 @@ impl Fetcher {
     ) -> Content {
         let counted =
             |received| Content { received, capture: None, waited: Duration::ZERO, part: None };
+        let bandwidth = self.bandwidth.as_deref();
         if self.skips_content {
             return counted(Ok(0));
         }
+        let reader = ContentReader::new(bandwidth);
         let Some(collector) = &self.collector else {
-            let content = response.body_mut();
-            return counted(content.for_each(|piece| clock.received(piece.len())).await);
+            let (content, look) = (response.body_mut(), |bytes| clock.received(bytes));
+            return counted(match bandwidth {
+                None => content.for_each(|piece| look(piece.len())).await,
+                Some(_) => Box::pin(reader.count(content, clock.due(), look)).await,
+            });
         };
         let Collected { capture, received, fault, waited, part } =
-            collector.collect(response, part, clock).await;
+            collector.collect(response, reader, part, clock).await;
         let received = match fault {
             None => Ok(received),
             Some(error) => Err(error),
