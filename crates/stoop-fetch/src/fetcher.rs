@@ -1,6 +1,7 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
 mod addresses;
+mod answers;
 mod sending;
 
 use std::future::ready;
@@ -90,6 +91,10 @@ impl Fetchers {
         };
         let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
         let client = self.client(settings, limits(settings), redirects, has_exchanges);
+        let client = match settings.falls_back_to_http {
+            true => client.observe(|_, event| answers::listen(event)),
+            false => client,
+        };
         let describer = Describer {
             is_detailed,
             extraction: settings.processing.extraction.clone(),
@@ -112,6 +117,7 @@ impl Fetchers {
             client: client.build()?,
             template: settings.template.clone(),
             skips_content: settings.skips_content,
+            falls_back_to_http: settings.falls_back_to_http,
             content_max: settings.body_bytes_max.filter(|_| !settings.truncates),
             describer,
             collector,
@@ -204,6 +210,8 @@ pub(crate) struct Fetcher {
     client: Client,
     template: Template,
     skips_content: bool,
+    /// It counts whether a request had a response before it failed.
+    falls_back_to_http: bool,
     /// How long content may be; none where it may be of any length, or is cut.
     content_max: Option<u64>,
     describer: Describer,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusCode};
 
+use super::answers::watched;
 use super::{Fetcher, target};
 use crate::bandwidth::ContentReader;
 use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
@@ -72,12 +73,24 @@ impl Fetcher {
         let request = request.map_err(|error| (error, Vec::new()))?;
         let is_head = *request.method() == Method::HEAD;
         let may_go_on = may_go_on(&request);
-        let (response, exchanges) = match self.has_exchanges() {
-            true => recorded(Vec::new(), self.client.send(request)).await,
-            false => (self.client.send(request).await, Vec::new()),
-        };
+        let sending = self.client.send(request);
+        let (response, exchanges, has_answer) =
+            match (self.has_exchanges(), self.falls_back_to_http) {
+                (true, _) => {
+                    let (response, exchanges) = recorded(Vec::new(), sending).await;
+                    let has_answer = exchanges.iter().any(|exchange| exchange.response.is_some());
+                    (response, exchanges, has_answer)
+                }
+                // In memory of its own: all slots would be larger by it.
+                (false, true) => {
+                    let (response, has_answer) = Box::pin(watched(sending)).await;
+                    (response, Vec::new(), has_answer)
+                }
+                (false, false) => (sending.await, Vec::new(), false),
+            };
         let mut next = match response {
             Ok(response) => Next { response, exchanges, part: None, may_go_on },
+            Err(error) if has_answer => return Ok(self.failed_again(&error).after(exchanges)),
             Err(error) => return Err((error, exchanges)),
         };
         loop {
