@@ -119,7 +119,7 @@ impl Fetcher {
         let may_pass = fault.kind() != ErrorKind::BodyTooLarge;
         let retry = |response| self.client.retry_with(response, &fault, rest.unwrap_or_default());
         let Some(again) = may_pass.then(|| retry(&mut response)).flatten() else {
-            return Err(self.given_up(outcome, part).await);
+            return Err(self.given_up(outcome, part, clock).await);
         };
         // What has come of the content is dropped before anything is waited for, with its memory and its file, unless the
         // rest is asked for: then it is in its file, which may be all there is in the end.
@@ -163,7 +163,7 @@ impl Fetcher {
         let is_refused = NOT_WHOLE.contains(&response.status());
         if is_refused {
             let Some(again) = self.client.retry(&mut response, fault) else {
-                let mut outcome = self.given_up(outcome, Some(part)).await;
+                let mut outcome = self.given_up(outcome, Some(part), clock).await;
                 if let Some(details) = &mut outcome.details {
                     details.attempts = Some(attempts);
                 }
@@ -177,11 +177,16 @@ impl Fetcher {
     }
 
     /// The outcome of a response whose content failed, of which this part has come, if no more of it is asked for.
-    async fn given_up(&self, mut outcome: Outcome, part: Option<Box<Part>>) -> Outcome {
+    async fn given_up(
+        &self,
+        mut outcome: Outcome,
+        part: Option<Box<Part>>,
+        clock: &impl Clock,
+    ) -> Outcome {
         if let (Some(part), Some(collector)) = (part, &self.collector)
             && let Some(capture) = &mut outcome.capture
         {
-            collector.give_up(*part, capture).await;
+            collector.give_up(*part, capture, clock).await;
         }
         outcome
     }
