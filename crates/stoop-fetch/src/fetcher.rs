@@ -1,6 +1,7 @@
 //! Fetches a URL with the library's client. No other module uses the client.
 
 mod addresses;
+mod answers;
 mod sending;
 
 use std::future::ready;
@@ -15,6 +16,7 @@ use url::Url;
 
 use crate::addresses::AddressFinder;
 use crate::answered::Describer;
+use crate::bandwidth::Bandwidth;
 use crate::capture::{Collector, listen};
 use crate::client_limits::limits;
 #[cfg(feature = "tls")]
@@ -89,6 +91,10 @@ impl Fetchers {
         };
         let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
         let client = self.client(settings, limits(settings), redirects, has_exchanges);
+        let client = match settings.falls_back_to_http {
+            true => client.observe(|_, event| answers::listen(event)),
+            false => client,
+        };
         let describer = Describer {
             is_detailed,
             extraction: settings.processing.extraction.clone(),
@@ -111,9 +117,11 @@ impl Fetchers {
             client: client.build()?,
             template: settings.template.clone(),
             skips_content: settings.skips_content,
+            falls_back_to_http: settings.falls_back_to_http,
             content_max: settings.body_bytes_max.filter(|_| !settings.truncates),
             describer,
             collector,
+            bandwidth: settings.bandwidth.clone(),
             robots,
         })
     }
@@ -140,7 +148,7 @@ impl Fetchers {
             }
             None => client,
         };
-        Ok(RobotsClient::new(client.build()?, settings.template.clone(), Arc::clone(rate)))
+        Ok(RobotsClient::new(client.build()?, settings))
     }
 
     /// Has addresses of hosts be found, if those are told apart by them.
@@ -202,10 +210,14 @@ pub(crate) struct Fetcher {
     client: Client,
     template: Template,
     skips_content: bool,
+    /// It counts whether a request had a response before it failed.
+    falls_back_to_http: bool,
     /// How long content may be; none where it may be of any length, or is cut.
     content_max: Option<u64>,
     describer: Describer,
     collector: Option<Collector>,
+    /// How much content the run reads in a second, if there is a limit.
+    bandwidth: Option<Arc<Bandwidth>>,
     robots: Option<Arc<KnownRobots>>,
 }
 

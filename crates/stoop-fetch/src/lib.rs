@@ -58,6 +58,7 @@
 
 mod addresses;
 mod answered;
+mod bandwidth;
 mod capture;
 mod client_limits;
 mod concurrency;

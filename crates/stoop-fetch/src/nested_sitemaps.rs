@@ -99,6 +99,7 @@ impl SitemapSettings {
             workers: 1,
             politeness: run.politeness.clone(),
             rate: Arc::clone(&run.rate),
+            bandwidth: run.bandwidth.clone(),
             timeout: run.timeout,
             setup_timeout: run.setup_timeout,
             read_timeout: run.read_timeout,

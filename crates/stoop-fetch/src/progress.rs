@@ -38,6 +38,8 @@ pub enum Bottleneck {
     Hosts,
     /// The [rate of all requests](crate::Politeness::total_interval).
     Rate,
+    /// The [bandwidth of the run](crate::Fetch::bandwidth_max): content waits for its turn to be read.
+    Bandwidth,
     /// The writer is behind.
     Output,
     /// More than half of the [memory for content](crate::Fetch::content_memory) is taken.

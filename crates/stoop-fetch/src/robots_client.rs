@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use stoop::{Client, Error, ErrorKind};
 
+use crate::bandwidth::Bandwidth;
 use crate::failures::{failed, is_of_host};
 use crate::mask;
 use crate::record::Outcome;
 use crate::robots::{Access, RobotsTxt};
 use crate::robots_known::RobotsAnswer;
+use crate::settings::Settings;
 use crate::template::Template;
 use crate::total_rate::TotalRate;
 
@@ -22,11 +24,14 @@ pub(crate) struct RobotsClient {
     template: Template,
     /// Each request counts for the rate of all.
     rate: Arc<TotalRate>,
+    /// What is read counts for the bandwidth of all, if that has a limit.
+    bandwidth: Option<Arc<Bandwidth>>,
 }
 
 impl RobotsClient {
-    pub(crate) fn new(client: Client, template: Template, rate: Arc<TotalRate>) -> Self {
-        Self { client, template, rate }
+    pub(crate) fn new(client: Client, settings: &Settings) -> Self {
+        let (template, rate) = (settings.template.clone(), Arc::clone(&settings.rate));
+        Self { client, template, rate, bandwidth: settings.bandwidth.clone() }
     }
 
     /// Asks an origin for the file, within a deadline of its own.
@@ -54,6 +59,9 @@ impl RobotsClient {
         while response.status().is_success() && content.len() < READ_BYTES {
             let error = match response.body_mut().chunk().await {
                 Ok(Some(piece)) => {
+                    if let Some(bandwidth) = &self.bandwidth {
+                        bandwidth.pay(piece.len());
+                    }
                     content.extend_from_slice(&piece);
                     continue;
                 }

@@ -1,29 +1,29 @@
-//! The threads of a run, and the handle to it.
+//! A run: the start and the end of its threads, and the handle to it.
+
+mod threads;
 
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
+use self::threads::{run_reader, run_worker, run_writer, spawn};
 use crate::addresses::run_sorter;
-use crate::distribute::{Reading, distribute};
 use crate::error::{FetchError, copy};
 use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
-use crate::guarded::guarded;
 use crate::journal::Numbering;
-use crate::lane::Lane;
 use crate::nested_sitemaps::RunLink;
 use crate::progress::Progress;
 use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
-use crate::sink::{Guarded, RecordSink};
+use crate::sink::RecordSink;
 use crate::source::JobSource;
 use crate::statistics::Statistics;
 use crate::summary::{Figures, Summary};
-use crate::{tuning, worker};
+use crate::tuning;
 
 /// A run that goes on: its progress, and the way to end it early. Dropping it ends nothing, and leaves untold what came of it.
 #[must_use = "`wait` and `finished` wait for its end, and tell whether all records were written"]
@@ -240,71 +240,4 @@ impl Run {
             overdue: state.overdue.load(Relaxed),
         }
     }
-}
-
-/// Starts a thread of the run.
-fn spawn<T: Send + 'static>(
-    run: &Arc<RunState>,
-    name: &str,
-    work: impl FnOnce(&Arc<RunState>) -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
-    let run = Arc::clone(run);
-    thread::Builder::new().name(name.to_owned()).spawn(move || work(&run))
-}
-
-/// The thread of the reader.
-fn run_reader(run: &RunState, mut source: Box<dyn JobSource>, numbering: Option<Numbering>) {
-    /// Closes the lanes however the reader ends, so that the workers come to an end without it.
-    struct CloseLanes<'a>(&'a [Lane]);
-    impl Drop for CloseLanes<'_> {
-        fn drop(&mut self) {
-            self.0.iter().for_each(Lane::close);
-        }
-    }
-    let lanes = run.intake();
-    let _close_lanes = CloseLanes(lanes);
-    let warm_up = || run.fetchers.warm_up();
-    let limit = run.settings.limit;
-    // There is one lane alone where they are sorted later.
-    let politeness = run.settings.politeness.as_ref().filter(|_| run.by_address.is_none());
-    let group = politeness.map(|politeness| politeness.group);
-    let reading = Reading { limit, group, numbering };
-    let source = source.as_mut();
-    // Whatever panics here is an error, because the source may have had more.
-    let read = guarded("the source", || {
-        distribute(source, reading, lanes, &run.input, &run.stop, warm_up)
-    });
-    match read {
-        Ok(()) => run.is_input_ended.store(true, Relaxed),
-        Err(error) => run.set_input_error(error),
-    }
-}
-
-/// The thread of worker `index`.
-fn run_worker<F: RecordFormat>(run: &Arc<RunState>, index: usize, format: F) -> Summary {
-    /// Notes the end of the worker however it comes.
-    struct NoteEnd<'a>(&'a RunState, usize);
-    impl Drop for NoteEnd<'_> {
-        fn drop(&mut self) {
-            self.0.worker_ended(self.1);
-        }
-    }
-    let _note_end = NoteEnd(run, index);
-    worker::work(run, index, format).unwrap_or_else(|error| {
-        run.worker_failed(error);
-        Summary::default()
-    })
-}
-
-/// The thread of the writer.
-fn run_writer(run: &RunState, sink: impl RecordSink, end: &[u8]) -> io::Result<()> {
-    let mut sink = Guarded(sink);
-    let written = run.output.write_to(&mut sink, || run.wake_workers());
-    let written = written
-        .and_then(|()| sink.end(end, run.is_input_ended.load(Relaxed) && !run.is_stopping()));
-    if written.is_err() {
-        run.stop();
-    }
-    run.written.notify_one();
-    written
 }

@@ -249,6 +249,11 @@ impl RunState {
         self.output.is_full() || self.content_budget.is_short()
     }
 
+    /// Whether content waits because the run reads no more in a second.
+    pub(crate) fn waits_for_bandwidth(&self) -> bool {
+        self.settings.bandwidth.as_ref().is_some_and(|bandwidth| bandwidth.is_short())
+    }
+
     /// Wakes the workers if content has given back the memory for which they wait.
     pub(crate) fn relieve(&self) {
         if self.content_budget.take_relief() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use stoop::{ClientBuilder, Redirects};
 
+use crate::bandwidth::Bandwidth;
 use crate::concurrency::Concurrency;
 use crate::earlier::Earlier;
 use crate::politeness::Politeness;
@@ -44,6 +45,8 @@ pub(crate) struct Settings {
     pub(crate) politeness: Option<Politeness>,
     /// The rate of all requests, which is set when the run begins.
     pub(crate) rate: Arc<TotalRate>,
+    /// How much content is read in a second, if there is a limit.
+    pub(crate) bandwidth: Option<Arc<Bandwidth>>,
     /// What robots.txt files said, where the run has begun to ask, or its sitemaps.
     pub(crate) robots: Option<Arc<KnownRobots>>,
     pub(crate) workers: usize,
@@ -90,6 +93,7 @@ impl Default for Settings {
             ceiling: Bottleneck::Concurrency,
             politeness: Some(Politeness::default()),
             rate: Arc::default(),
+            bandwidth: None,
             robots: None,
             workers: available_parallelism().map_or(1, Into::into),
             timeout: TIMEOUT,

@@ -79,8 +79,9 @@ pub(crate) fn tune(run: &RunState) {
     run.tuning.set_hindrance(tuner.hindrance());
     while run.tuning.wait(TICK) {
         let now = Counts::of(run);
-        // While the output holds everything up, what is slow is not for want of concurrency.
-        let is_wanted = run.permits.is_short() && !run.is_full();
+        // While the output or a limit of the run's own holds everything up, what is slow is not for want of concurrency.
+        let is_held_up = run.is_full() || run.waits_for_bandwidth();
+        let is_wanted = run.permits.is_short() && !is_held_up;
         let limit = tuner.limit();
         tuner.tick(&now.since(&before, is_wanted));
         if tuner.limit() != limit {
@@ -99,6 +100,9 @@ pub(crate) fn bottleneck(run: &RunState) -> Option<Bottleneck> {
     }
     if run.content_budget.is_short() {
         return Some(Bottleneck::ContentMemory);
+    }
+    if run.waits_for_bandwidth() {
+        return Some(Bottleneck::Bandwidth);
     }
     if !run.permits.is_short() {
         return Some(match () {

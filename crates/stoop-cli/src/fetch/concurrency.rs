@@ -58,6 +58,7 @@ pub(super) fn word(bottleneck: Bottleneck, ceiling: Ceiling) -> &'static str {
         (Bottleneck::Source, _) => "source",
         (Bottleneck::Hosts, _) => "hosts",
         (Bottleneck::Rate, _) => "rate",
+        (Bottleneck::Bandwidth, _) => "bandwidth",
         (Bottleneck::Output, _) => "output",
         (Bottleneck::ContentMemory, _) => "content memory",
         (Bottleneck::Cores, _) => "cores",

@@ -83,9 +83,9 @@ Concurrency: 'auto' doubles the number of URLs in flight while many more are ans
 then keeps the least with which as many are, and tries a little more and less from time to time; it
 gives way where URLs run into time limits or descriptors run out. From 10 to 10,000 are in flight.
 The progress says what keeps more from it: 'hosts', which get 8 at once, 'rate' (--total-rate),
-'source', which has no more URLs now, 'cores', 'network', 'output', which takes no more lines now,
-'content memory', of which more than half is taken (--content-memory), 'open files' ('ulimit -n'),
-'memory' or, after --concurrency N, 'concurrency'.
+'bandwidth' (--max-bandwidth), 'source', which has no more URLs now, 'cores', 'network', 'output',
+which takes no more lines now, 'content memory', of which more than half is taken
+(--content-memory), 'open files' ('ulimit -n'), 'memory' or, after --concurrency N, 'concurrency'.
 
 Resume: with --run FOLDER the run has a journal there. Killed at any moment, it goes on with the
 same command: what has its line is not fetched again, what was in flight is, and no URL has two
@@ -136,6 +136,17 @@ still (read_timeout, phase receive), and --speed-limit how slowly it comes (slow
 other time limits: name servers are asked three times, 2 s each (dns_timeout), and the system gives
 up data that the peer never acknowledges (connect_timeout, read_timeout). Time goes on while the
 process is stopped. The head of an answer may have 256 KiB and 500 fields (h1_parse, h2_protocol).
+
+Bandwidth: with --max-bandwidth SIZE all URLs together read no more than so many bytes of content in
+a second, 512KiB as an example, whatever host they come from. Content on its way takes turns of 16
+KiB, so that all of it comes equally fast; what is not read stays at its server. After a pause a
+tenth of a second is made up for, and no more comes at once, but for what the system's buffers, and
+over HTTP/2 a stream's window (256 KiB at first), take ahead. What counts is content as transferred,
+before --compressed decodes it, with that of retries, sitemaps and robots.txt; heads do not count,
+nor what -I or --no-content leaves unread, nor what a redirect that is followed has. Time that
+content waits so is part of the duration of its URL, and --timeout cuts it: 4 files of 256 KiB at
+64KiB take 16 s, which the default of 5 s does not allow. It is no part of --read-timeout and
+--speed-limit, which are about servers, and --concurrency auto does not take it for a slow network.
 
 Columns (csv), in order of completion:
   url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if needed,

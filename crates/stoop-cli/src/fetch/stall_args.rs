@@ -1,4 +1,4 @@
-//! The options of `stoop fetch` on content that stands still, or comes slowly.
+//! The options of `stoop fetch` on how fast content comes: what stands still, or comes slowly, and how much is read.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use stoop_fetch::Fetch;
 
 use crate::units;
 
-/// When content is given up that does not come.
+/// When content is given up that does not come, and how fast it comes at most.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StallArgs {
     /// Longest that a server may send nothing while content is received [default: the deadline]
@@ -26,6 +26,14 @@ pub(crate) struct StallArgs {
     /// How far content may be behind --speed-limit [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = behind, requires = "speed_limit")]
     speed_time: Option<Duration>,
+
+    /// Bytes of content that all URLs together read in a second [default: any number]
+    ///
+    /// As transferred, before --compressed decodes it. All content that is on its way comes equally fast, and other URLs
+    /// start as before: --concurrency says how many. The time counts for --timeout, which should allow for it, and not
+    /// for --read-timeout and --speed-limit. Heads do not count
+    #[arg(long, value_name = "SIZE", value_parser = rate)]
+    max_bandwidth: Option<u64>,
 }
 
 /// As curl has it.
@@ -41,10 +49,11 @@ impl StallArgs {
             Some(limit) => fetch.read_timeout(limit),
             None => fetch,
         };
-        match self.speed_limit {
+        let fetch = match self.speed_limit {
             Some(rate) => fetch.body_rate_min(rate, self.speed_time.unwrap_or(SPEED_TIME)),
             None => fetch,
-        }
+        };
+        fetch.bandwidth_max(self.max_bandwidth.unwrap_or(0))
     }
 }
 

@@ -14,6 +14,7 @@
 //! - `get`: one request, beside curl and by itself
 //! - `cookies`: cookies are written to their file however a run ends
 //! - `ending`: signals, `--duration`, a reader that closes the output, a full disk
+//! - `bandwidth`: how much content a run reads in a second
 //! - `bounds`: concurrency, deadlines, memory, a slow reader
 //! - `completions`: the shells for which completions are printed complete by them
 //! - `options`: redirects, bodies, certificates, time limits, against origins that misbehave
@@ -45,6 +46,7 @@
 //! - `report`: the summary computed from lines
 #![forbid(unsafe_code)]
 
+mod bandwidth;
 mod bounds;
 mod broken_content;
 mod broken_files;

@@ -9,6 +9,7 @@ use super::gathered::Gathered;
 use super::rest::{Part, Whole};
 use super::spill::{Spill, Spilling};
 use super::{BodyBudget, Capture, IN_MEMORY_MAX, Reservation, SpillSettings, Truncated};
+use crate::bandwidth::ContentReader;
 
 /// Content up to this length stays in memory as long as there is room, though others need some soon.
 const SPILLED_BYTES_MIN: usize = 64 << 10;
@@ -54,6 +55,9 @@ pub(crate) trait Clock {
 
     /// So many bytes of content have come.
     fn received(&self, bytes: usize);
+
+    /// The deadline, if there is one, as long as the clock goes on.
+    fn due(&self) -> Option<Instant>;
 }
 
 /// No clock.
@@ -65,6 +69,10 @@ impl Clock for () {
     fn gave_back(&self) {}
 
     fn received(&self, _: usize) {}
+
+    fn due(&self) -> Option<Instant> {
+        None
+    }
 }
 
 /// What was received of a response.
@@ -79,11 +87,12 @@ pub(super) struct Intake<'a> {
 }
 
 impl Collector {
-    /// Receives the content of `response`. Where it has to wait for memory, or until it is written, that is no time of
+    /// Receives the content of `response` by `reader`. Where it has to wait for memory, or until it is written, that is no time of
     /// its deadline: the client's stands still, and so does `clock`. It goes on with `part`, if there is one.
     pub(crate) async fn collect(
         &self,
         response: &mut Response,
+        mut reader: ContentReader<'_>,
         part: Option<Box<Part>>,
         clock: &impl Clock,
     ) -> Collected {
@@ -112,7 +121,8 @@ impl Collector {
         let mut received = part.map_or(0, |part| intake.take(*part));
         let (mut fault, mut error) = (None, None);
         loop {
-            let mut piece = match intake.response.body_mut().chunk().await {
+            let content = intake.response.body_mut();
+            let mut piece = match reader.chunk(content, || clock.due()).await {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
                 Err(error) => {

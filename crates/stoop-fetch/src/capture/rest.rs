@@ -140,3 +140,6 @@ fn number(text: &[u8]) -> Option<u64> {
     let is_digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(text).ok().filter(|_| is_digits)?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

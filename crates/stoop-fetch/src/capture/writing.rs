@@ -78,11 +78,13 @@ impl Collector {
     }
 
     /// Ends content that broke off, of which this has come: no more of it is asked for.
-    pub(crate) async fn give_up(&self, part: Part, capture: &mut Capture) {
+    pub(crate) async fn give_up(&self, part: Part, capture: &mut Capture, clock: &impl Clock) {
         let Part { spill, beginning, reservation, whole, .. } = part;
         let spilling = self.spilling.as_ref().and_then(|it| it.of(whole.status.as_u16()));
         let Some(spilling) = spilling else { return };
+        clock.stop();
         let spilled = spilling.finish(spill, true).await;
+        clock.go_on();
         capture.content = beginning;
         capture.reservation = Some(Arc::new(reservation));
         capture.spilled = Some(Arc::new(spilled));

@@ -1,8 +1,10 @@
-//! The limits of a run in time.
+//! The limits of a run in time, and how fast content comes: at least, and at most.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Fetch;
+use crate::bandwidth::Bandwidth;
 use crate::until::FOREVER;
 
 impl Fetch {
@@ -37,6 +39,38 @@ impl Fetch {
     /// says that it came more slowly, which [`Retries`](stoop::Retries) repeat only where a function of theirs says so.
     pub fn body_rate_min(mut self, bytes_per_second: u64, behind: Duration) -> Self {
         self.settings.body_rate_min = Some((bytes_per_second, behind));
+        self
+    }
+
+    /// How many bytes of content the run reads in a second at most, over all jobs and workers together. By default any
+    /// number, and so for 0.
+    ///
+    /// Each piece, of 16 KiB as a rule, is read in its turn, so that all content that is under way comes equally fast. Until
+    /// then nothing is asked for, and the server is held up once the buffers of the system are full, or over HTTP/2 the
+    /// window of the stream (256 KiB at first). After a pause, or where the process was held up, what was not read of a tenth of a
+    /// second is made up for, with one piece more; nothing else comes at once.
+    ///
+    /// What counts is content as transferred, before it is decoded: that of jobs, of their retries, of sitemaps, and of
+    /// robots.txt, which does not wait. Heads do not count, nor what is not read, as after HEAD or with
+    /// [`skip_content`](Self::skip_content); what the client reads of that after all, to use the connection again, does, but
+    /// for that of responses from which a redirect or a retry follows, of 64 KiB at most.
+    ///
+    /// The time counts to the [deadline](Self::timeout) of a job, which should allow for it, and to its duration. It does
+    /// not for [`read_timeout`](Self::read_timeout) and [`body_rate_min`](Self::body_rate_min), and
+    /// [`Concurrency::auto`](crate::Concurrency::auto) tries nothing meanwhile. The progress tells
+    /// [`Bottleneck::Bandwidth`](crate::Bottleneck::Bandwidth).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use stoop_fetch::Fetch;
+    ///
+    /// // Half a MiB in a second, of which a job may take an hour.
+    /// let fetch = Fetch::new().bandwidth_max(512 << 10).timeout(Duration::from_secs(3_600));
+    /// # drop(fetch);
+    /// ```
+    pub fn bandwidth_max(mut self, bytes_per_second: u64) -> Self {
+        let bandwidth = (bytes_per_second > 0).then(|| Bandwidth::new(bytes_per_second));
+        self.settings.bandwidth = bandwidth.map(Arc::new);
         self
     }
 }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusCode};
 
+use super::answers::watched;
 use super::{Fetcher, target};
+use crate::bandwidth::ContentReader;
 use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
 use crate::record::{Outcome, micros};
 use crate::robots_known::KnownRobots;
@@ -72,15 +74,28 @@ impl Fetcher {
         let request = request.map_err(|error| (error, Vec::new()))?;
         let is_head = *request.method() == Method::HEAD;
         let may_go_on = may_go_on(&request);
-        let (response, exchanges) = match self.has_exchanges() {
-            true => {
-                let content = content_of(&request).await;
-                recorded(Vec::new(), content, self.client.send(request)).await
-            }
-            false => (self.client.send(request).await, Vec::new()),
+        let content = match self.has_exchanges() {
+            true => content_of(&request).await,
+            false => Bytes::new(),
         };
+        let sending = self.client.send(request);
+        let (response, exchanges, has_answer) =
+            match (self.has_exchanges(), self.falls_back_to_http) {
+                (true, _) => {
+                    let (response, exchanges) = recorded(Vec::new(), content, sending).await;
+                    let has_answer = exchanges.iter().any(|exchange| exchange.response.is_some());
+                    (response, exchanges, has_answer)
+                }
+                // In memory of its own: all slots would be larger by it.
+                (false, true) => {
+                    let (response, has_answer) = Box::pin(watched(sending)).await;
+                    (response, Vec::new(), has_answer)
+                }
+                (false, false) => (sending.await, Vec::new(), false),
+            };
         let mut next = match response {
             Ok(response) => Next { response, exchanges, part: None, may_go_on },
+            Err(error) if has_answer => return Ok(self.failed_again(&error).after(exchanges)),
             Err(error) => return Err((error, exchanges)),
         };
         loop {
@@ -109,7 +124,7 @@ impl Fetcher {
         let may_pass = fault.kind() != ErrorKind::BodyTooLarge;
         let retry = |response| self.client.retry_with(response, &fault, rest.unwrap_or_default());
         let Some(again) = may_pass.then(|| retry(&mut response)).flatten() else {
-            return Err(self.given_up(outcome, part).await);
+            return Err(self.given_up(outcome, part, clock).await);
         };
         // What has come of the content is dropped before anything is waited for, with its memory and its file, unless the
         // rest is asked for: then it is in its file, which may be all there is in the end.
@@ -157,7 +172,7 @@ impl Fetcher {
         let is_refused = NOT_WHOLE.contains(&response.status());
         if is_refused {
             let Some(again) = self.client.retry(&mut response, fault) else {
-                let mut outcome = self.given_up(outcome, Some(part)).await;
+                let mut outcome = self.given_up(outcome, Some(part), clock).await;
                 if let Some(details) = &mut outcome.details {
                     details.attempts = Some(attempts);
                 }
@@ -171,11 +186,16 @@ impl Fetcher {
     }
 
     /// The outcome of a response whose content failed, of which this part has come, if no more of it is asked for.
-    async fn given_up(&self, mut outcome: Outcome, part: Option<Box<Part>>) -> Outcome {
+    async fn given_up(
+        &self,
+        mut outcome: Outcome,
+        part: Option<Box<Part>>,
+        clock: &impl Clock,
+    ) -> Outcome {
         if let (Some(part), Some(collector)) = (part, &self.collector)
             && let Some(capture) = &mut outcome.capture
         {
-            collector.give_up(*part, capture).await;
+            collector.give_up(*part, capture, clock).await;
         }
         outcome
     }
@@ -213,6 +233,9 @@ impl Fetcher {
         let unfollowed = self.robots.as_ref().filter(|_| received.is_ok());
         let unfollowed = unfollowed.and_then(|robots| unfollowed_redirect(response, robots));
         let outcome = Outcome { unfollowed, capture, ..outcome };
+        if let (Some(bandwidth), Ok(_)) = (&self.bandwidth, &received) {
+            bandwidth.drain(response.body_mut());
+        }
         Received { outcome, fault: received.err(), part }
     }
 
@@ -225,15 +248,20 @@ impl Fetcher {
     ) -> Content {
         let counted =
             |received| Content { received, capture: None, waited: Duration::ZERO, part: None };
+        let bandwidth = self.bandwidth.as_deref();
         if self.skips_content {
             return counted(Ok(0));
         }
+        let reader = ContentReader::new(bandwidth);
         let Some(collector) = &self.collector else {
-            let content = response.body_mut();
-            return counted(content.for_each(|piece| clock.received(piece.len())).await);
+            let (content, look) = (response.body_mut(), |bytes| clock.received(bytes));
+            return counted(match bandwidth {
+                None => content.for_each(|piece| look(piece.len())).await,
+                Some(_) => Box::pin(reader.count(content, clock.due(), look)).await,
+            });
         };
         let Collected { capture, received, fault, waited, part } =
-            collector.collect(response, part, clock).await;
+            collector.collect(response, reader, part, clock).await;
         let received = match fault {
             None => Ok(received),
             Some(error) => Err(error),

@@ -21,10 +21,16 @@ mod host;
 mod host_key;
 #[cfg(test)]
 mod outage_tests;
+#[cfg(test)]
+mod overload_tests;
 mod polite;
+#[cfg(test)]
+mod robots_tests;
 mod started;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod turn_tests;
 
 use std::time::{Duration, Instant};
 

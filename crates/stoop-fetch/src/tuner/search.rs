@@ -1,5 +1,7 @@
 //! The search: which concurrency is tried next, and which is kept.
 
+mod steps;
+
 use super::level::{Hindrance, Level};
 use super::recent::{HURRY_EVERY, HURRY_LATENCY_MIN, Recent};
 use super::tick::Tick;
@@ -14,8 +16,6 @@ const UP_GAIN: f64 = 1.02;
 const FULL_GAIN: f64 = 1.3;
 /// A probe downward pays if so many are left of the best.
 const DOWN_LEFT: f64 = 0.985;
-const UP_FACTOR: f64 = 1.5;
-const DOWN_FACTOR: f64 = 0.7;
 /// A rate that is so many times what it was has changed by itself.
 const FELL: f64 = 0.7;
 const ROSE: f64 = 1.4;
@@ -25,11 +25,8 @@ const PROBE_GAP_MAX: u32 = 16;
 const LOSSY: f64 = 0.7;
 /// The same where only this part of the concurrency is jobs that will be answered.
 const STALLED: f64 = 0.08;
-/// And less by this factor, since each step takes as long as a deadline.
-const LOSSY_FACTOR: f64 = 0.5;
 /// What was started before a change fails after it, for want of a descriptor.
 const BACK_OFF_EVERY: f64 = 0.25;
-const BACK_OFF_FACTOR: f64 = 0.95;
 /// How much of the best rate is forgotten with each probe upward that does not pay: it may have been luck.
 const FORGOTTEN: f64 = 0.01;
 /// A worker's event loop that is busy for this part of the time gets no more done.
@@ -236,82 +233,5 @@ impl Tuner {
     fn keep(&mut self, level: Level) {
         self.kept = Some(level);
         self.best = self.best.max(level.rate);
-    }
-
-    /// Goes on with twice the concurrency, if there is room.
-    fn ramp(&mut self) {
-        if self.is_lossy {
-            self.probes_up = false;
-            return self.probe();
-        }
-        let is_busy = self.busy >= BUSY && !self.is_first_ramp;
-        if is_busy || self.limit >= self.bounds.max() {
-            return self.stay(self.probe_gap);
-        }
-        self.phase = Phase::Ramp;
-        self.change(2 * self.limit);
-    }
-
-    /// Returns to `kept`, and stays for some windows.
-    fn hold(&mut self, kept: Level, gap: u32) {
-        self.stay(gap);
-        self.change(kept.limit);
-    }
-
-    /// Probes after some windows.
-    fn stay(&mut self, gap: u32) {
-        self.is_first_ramp = false;
-        self.phase = Phase::Hold;
-        (self.probe_gap, self.until_probe) = (gap, gap);
-        self.change(self.limit);
-    }
-
-    /// Tries more or less than what is kept.
-    fn probe(&mut self) {
-        self.is_first_ramp = false;
-        let next = |factor: f64| (self.limit as f64 * factor) as usize;
-        let down = next(if self.is_lossy { LOSSY_FACTOR } else { DOWN_FACTOR });
-        let up = next(UP_FACTOR).max(self.limit + 1);
-        let (can_rise, can_fall) = (self.limit < self.bounds.max(), self.limit > self.bounds.min());
-        match (can_rise, can_fall) {
-            (true, _) if (self.probes_up || !can_fall) && self.least_busy >= ALL_BUSY => {
-                self.probes_up = !can_fall;
-                self.stay(self.next_gap());
-            }
-            (true, _) if self.probes_up || !can_fall => {
-                self.phase = Phase::Up;
-                self.change(up);
-            }
-            (_, true) => {
-                self.phase = Phase::Down;
-                self.change(down);
-            }
-            _ => self.stay(PROBE_GAP_MAX),
-        }
-    }
-
-    /// What is not used is neither raised nor judged.
-    fn forgo(&mut self) {
-        match (self.phase, self.kept) {
-            (Phase::Up | Phase::Down, Some(kept)) => self.hold(kept, self.probe_gap),
-            _ => self.change(self.limit),
-        }
-    }
-
-    /// This machine has no room for more than are in flight: there will never be so many again.
-    fn back_off(&mut self, in_flight: usize) {
-        let room = (self.limit.min(in_flight) as f64 * BACK_OFF_FACTOR) as usize;
-        self.bounds = self.bounds.at_most(room.max(1));
-        (self.kept, self.best) = (None, 0.0);
-        self.stay(PROBE_GAP_MAX / 4);
-        self.change(room);
-    }
-
-    /// Sets the limit, and begins a window.
-    fn change(&mut self, limit: usize) {
-        let limit = limit.clamp(self.bounds.min(), self.bounds.max());
-        self.window = Window::new(limit != self.limit);
-        self.limit = limit;
-        self.recent.changed(limit);
     }
 }

@@ -119,6 +119,11 @@ impl<F: RecordFormat> Clock for SlotJob<'_, F> {
     fn received(&self, bytes: usize) {
         self.worker.run.gauges[self.worker.index].add_content(bytes);
     }
+
+    fn due(&self) -> Option<Instant> {
+        let start = self.worker.slots.borrow().slot(self.index).start;
+        Some(start + self.worker.run.settings.timeout)
+    }
 }
 
 impl<F: RecordFormat> SlotJob<'_, F> {

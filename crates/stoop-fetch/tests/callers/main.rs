@@ -1,6 +1,7 @@
 //! Runs whose source, format, filter or writer panics, and whose times are as long as can be: each comes to its end,
 //! and all but that of the format says why.
 
+mod bandwidth;
 mod content_in_flight;
 mod content_retries;
 mod endings;

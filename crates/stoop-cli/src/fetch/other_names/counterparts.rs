@@ -131,6 +131,10 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     (Is("-i"), &["-l", "-list", "--input-file"]),
     (Is("-c"), &["-threads", "--parallel-max", "-j", "--max-concurrent-downloads"]),
     (Is("--total-rate"), &["-rl", "-rate-limit"]),
+    (
+        Is("--max-bandwidth"),
+        &["--limit-rate", "--max-overall-download-limit", "--max-download-limit"],
+    ),
     (Is("--host-interval"), &["-w", "--wait"]),
     (Is("--per-host"), &["--max-connection-per-server"]),
     (Is("--host-failures"), &["-maxhr", "-max-host-error"]),

@@ -57,7 +57,7 @@ pub(super) const OF_REQUESTS: &[(&[&str], &str)] = &[
     ),
     (
         &["--limit-rate", "--max-overall-download-limit", "--max-download-limit"],
-        "write '--per-host N' and '-c N': bytes a second are not limited",
+        "write '--max-bandwidth SIZE', bytes a second of the whole run; '--per-host N' asks less of one host",
     ),
     (&["--max-connection-per-server"], "write '--per-host N'"),
     (

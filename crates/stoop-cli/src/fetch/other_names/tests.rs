@@ -90,6 +90,13 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("-silent", "fetch has no -silent: write '-q'"),
         ("-json", "fetch has no -json: leave it out: '-f jsonl'"),
         ("-fr", "fetch has no -fr: leave it out"),
+        ("--limit-rate 200k https://a/", "fetch has no --limit-rate: write '--max-bandwidth SIZE'"),
+        ("--limit-rate=200k", "fetch has no --limit-rate: write '--max-bandwidth SIZE'"),
+        (
+            "--max-overall-download-limit=1M -i urls",
+            "fetch has no --max-overall-download-limit: write '--max-bandwidth SIZE'",
+        ),
+        ("--max-download-limit=1M", "fetch has no --max-download-limit: write '--max-bandwidth"),
         ("-mc 200", "fetch has no -mc: write '--match-code CODES'"),
         ("-fc 404", "fetch has no -fc: write '--skip-code CODES'"),
         ("-random-agent", "fetch has no -random-agent: write '-A TEXT'"),

@@ -82,7 +82,7 @@ async fn collect(
         }
     };
     let receive = async move {
-        let collected = collector.collect(&mut response, None, &()).await;
+        let collected = collector.collect(&mut response, ContentReader::new(None), None, &()).await;
         drop(response);
         collected
     };
@@ -197,7 +197,11 @@ async fn many_that_go_to_their_files_at_once_do_not_wait_for_each_other() {
                 barriers.1.wait().await;
                 sender.finish().await.expect("it is received");
             };
-            let collected = tokio::join!(collector.collect(&mut response, None, &()), send).0;
+            let collected = tokio::join!(
+                collector.collect(&mut response, ContentReader::new(None), None, &()),
+                send
+            )
+            .0;
             collected.capture.spilled().expect("a quarter of memory was taken").length
         });
     }

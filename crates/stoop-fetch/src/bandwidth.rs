@@ -1,0 +1,224 @@
+//! The bandwidth of a run: all content that its workers read takes turns in one queue, so that no more than so many bytes
+//! are read in a second.
+//!
+//! A piece is read when the bytes before it have taken their time. How long it is is not known before that: until then it
+//! counts with the length that it may have. Nothing of content is asked for meanwhile, so that the system takes no more
+//! of it from the server than fits into its buffers, and no time limit for content counts that time.
+
+mod queue;
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+use stoop::{Body, ClientLimits, Error};
+use tokio::time::{Instant as TimerInstant, Sleep, sleep_until};
+
+use self::queue::{Queue, Ticket, Turn};
+
+/// What is read at once: a buffer of the client, a record of TLS, or a frame of HTTP/2.
+const PIECE_BYTES: u64 = 16 << 10;
+
+/// How much content a run reads in a second.
+#[derive(Debug)]
+pub(crate) struct Bandwidth {
+    queue: Mutex<Queue>,
+    /// What the client reads of content that nothing asks for, to use the connection again.
+    drained_max: u64,
+}
+
+/// Reads the content of one response, in turn where the run has a bandwidth.
+#[derive(Debug)]
+pub(crate) struct ContentReader<'a> {
+    bandwidth: Option<&'a Bandwidth>,
+    /// The last piece was of what had come before: the next may be, too, and waits for no turn.
+    is_within: bool,
+}
+
+impl Bandwidth {
+    pub(crate) fn new(bytes_per_second: u64) -> Self {
+        let queue = Mutex::new(Queue::new(bytes_per_second, now()));
+        Self { queue, drained_max: ClientLimits::default().drain_bytes_max }
+    }
+
+    /// Whether content waits.
+    pub(crate) fn is_short(&self) -> bool {
+        self.queue().is_short()
+    }
+
+    /// So many bytes were read that have not waited: those that come later wait longer.
+    pub(crate) fn pay(&self, bytes: usize) {
+        self.queue().add(bytes as u64, now());
+    }
+
+    /// Counts what has come of content that nothing asks for, as far as the client reads it to use the connection again.
+    pub(crate) fn drain(&self, content: &mut Body) {
+        let mut left = self.drained_max;
+        let mut cx = Context::from_waker(Waker::noop());
+        while content.len().is_none_or(|length| length > 0 && length <= left) {
+            let before = content.wire_bytes();
+            let Poll::Ready(Ok(Some(piece))) = pin!(content.chunk()).poll(&mut cx) else { return };
+            let read = arrived(before, content, &piece);
+            self.pay(usize::try_from(read).unwrap_or(usize::MAX));
+            match left.checked_sub(read.max(1)) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> ContentReader<'a> {
+    /// Nothing was read yet.
+    pub(crate) fn new(bandwidth: Option<&'a Bandwidth>) -> Self {
+        Self { bandwidth, is_within: false }
+    }
+
+    /// The next piece; `None` at the end. It waits for its turn no longer than until `due`.
+    ///
+    /// # Errors
+    /// Those of the content.
+    pub(crate) async fn chunk(
+        &mut self,
+        content: &mut Body,
+        due: impl FnOnce() -> Option<Instant>,
+    ) -> Result<Option<Bytes>, Error> {
+        match self.bandwidth {
+            None => content.chunk().await,
+            // In memory of its own: all slots would be larger by it.
+            Some(bandwidth) => Box::pin(self.chunk_in_turn(bandwidth, content, due())).await,
+        }
+    }
+
+    /// Reads all of it, and says how long it is. `look` is told of each piece.
+    ///
+    /// # Errors
+    /// Those of the content.
+    pub(crate) async fn count(
+        mut self,
+        content: &mut Body,
+        due: Option<Instant>,
+        look: impl Fn(usize),
+    ) -> Result<u64, Error> {
+        let mut total = 0;
+        while let Some(piece) = self.chunk(content, || due).await? {
+            total += piece.len() as u64;
+            look(piece.len());
+        }
+        Ok(total)
+    }
+
+    async fn chunk_in_turn(
+        &mut self,
+        bandwidth: &Bandwidth,
+        content: &mut Body,
+        due: Option<Instant>,
+    ) -> Result<Option<Bytes>, Error> {
+        if content.is_empty() {
+            return content.chunk().await;
+        }
+        let before = content.wire_bytes();
+        // What decoded content is made of is not told by its length, and one piece that came is many that are read.
+        let length = content.len().filter(|_| before.is_none());
+        let counted = match self.is_within {
+            true => 0,
+            false => length.map_or(PIECE_BYTES, |length| length.min(PIECE_BYTES)),
+        };
+        if !self.is_within {
+            let (ticket, timer) = (None, None);
+            AwaitTurn { bandwidth, bytes: counted, due, ticket, timer }.await;
+        }
+        let mut reading = Reading { bandwidth, counted, read: 0 };
+        let piece = content.chunk().await;
+        if let Ok(Some(piece)) = &piece {
+            reading.read = arrived(before, content, piece);
+            self.is_within = reading.read == 0;
+        }
+        piece
+    }
+}
+
+/// How many bytes have come for a piece that was read, where so many had come before if content is decoded.
+fn arrived(before: Option<u64>, content: &Body, piece: &Bytes) -> u64 {
+    let decoded = content.wire_bytes().zip(before);
+    decoded.map_or(piece.len() as u64, |(now, before)| now - before)
+}
+
+/// The time, which tests may have stand still.
+fn now() -> Instant {
+    TimerInstant::now().into_std()
+}
+
+/// A piece that is read, and counts with another length until it is there.
+struct Reading<'a> {
+    bandwidth: &'a Bandwidth,
+    counted: u64,
+    read: u64,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if self.counted != self.read {
+            self.bandwidth.queue().correct(self.counted, self.read);
+        }
+    }
+}
+
+/// Waits until so many bytes may be read, or until `due`: what is late then fails in the client, which knows how.
+struct AwaitTurn<'a> {
+    bandwidth: &'a Bandwidth,
+    bytes: u64,
+    due: Option<Instant>,
+    ticket: Ticket,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Future for AwaitTurn<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Self { bandwidth, bytes, due, ticket, timer } = &mut *self;
+        loop {
+            let now = now();
+            let mut queue = bandwidth.queue();
+            let turn = queue.ask(ticket, *bytes, now, cx.waker());
+            if turn == Turn::Now {
+                return Poll::Ready(());
+            }
+            if due.is_some_and(|due| due <= now) {
+                queue.leave(ticket);
+                queue.add(*bytes, now);
+                return Poll::Ready(());
+            }
+            drop(queue);
+            let own = if let Turn::At(then) = turn { Some(then) } else { None };
+            let Some(at) = own.into_iter().chain(*due).min() else { return Poll::Pending };
+            let at = TimerInstant::from_std(at);
+            let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+            if timer.deadline() != at {
+                timer.as_mut().reset(at);
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for AwaitTurn<'_> {
+    fn drop(&mut self) {
+        if self.ticket.is_some() {
+            self.bandwidth.queue().leave(&mut self.ticket);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Tests of content that is read in turn. The clock stands still but for what is waited for.
+
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::*;
+
+const KIB: u64 = 1 << 10;
+
+/// Content of so many bytes, in pieces of so many.
+fn content(length: u64, piece: u64) -> Body {
+    let (sender, body) = Body::channel(1);
+    tokio::spawn(async move {
+        for _ in 0..length / piece {
+            if sender.send(vec![0; piece as usize]).await.is_err() {
+                return;
+            }
+        }
+        let _ = sender.finish().await;
+    });
+    body
+}
+
+/// How much was read of content until it ended, or that was over, and when.
+async fn read(bandwidth: &Bandwidth, mut content: Body, due: Option<Instant>) -> (u64, Duration) {
+    let begun = TimerInstant::now();
+    let reader = ContentReader::new(Some(bandwidth));
+    let length = reader.count(&mut content, due, |_| {}).await.expect("it does not fail");
+    (length, begun.elapsed())
+}
+
+#[track_caller]
+fn assert_about(took: Duration, expected_ms: u64) {
+    let (least, most) = (expected_ms * 97 / 100, expected_ms * 103 / 100 + 2);
+    let took = took.as_millis();
+    assert!((least.into()..=most.into()).contains(&took), "{took} ms, for {expected_ms}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_content_together_keeps_the_rate_and_each_comes_as_fast() {
+    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(512 * KIB)));
+    let mut all = JoinSet::new();
+    // Of what comes in large pieces, in small ones, and in what is no rule.
+    for piece in [16 * KIB, 16 * KIB, 16 * KIB, 16 * KIB, 16 * KIB, 16 * KIB, 16 * KIB, 64 * KIB] {
+        all.spawn(read(bandwidth, content(256 * KIB, piece), None));
+    }
+    let all = all.join_all().await;
+    assert!(all.iter().all(|(length, _)| *length == 256 * KIB), "{all:?}");
+    let last = all.iter().map(|(_, took)| *took).max().expect("some");
+    assert_about(last, 4_000);
+    let mut times: Vec<_> = all.iter().map(|(_, took)| *took).collect();
+    times.sort_unstable();
+    // The one of large pieces is done early, and the others wait for it no longer than their part.
+    assert!(times[1] > Duration::from_millis(3_600), "{times:?}");
+    assert!(!bandwidth.is_short());
+}
+
+#[tokio::test(start_paused = true)]
+async fn small_content_counts_with_its_length() {
+    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(100 * KIB)));
+    let mut all = JoinSet::new();
+    for _ in 0..200 {
+        all.spawn(read(bandwidth, content(KIB, KIB), None));
+    }
+    let last = all.join_all().await.into_iter().map(|(_, took)| took).max();
+    assert_about(last.expect("some"), 2_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_within_a_tenth_of_a_second_does_not_wait() {
+    let bandwidth = Bandwidth::new(1_000 * KIB);
+    sleep(Duration::from_secs(60)).await;
+    let (length, took) = read(&bandwidth, content(100 * KIB, 10 * KIB), None).await;
+    assert_eq!((length, took), (100 * KIB, Duration::ZERO));
+    // And what follows does.
+    let (_, took) = read(&bandwidth, content(100 * KIB, 10 * KIB), None).await;
+    assert_about(took, 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_waits_beyond_its_deadline_and_what_is_dropped_holds_up_no_other() {
+    let bandwidth = Bandwidth::new(KIB);
+    bandwidth.pay(100 << 10);
+    let due = now() + Duration::from_secs(3);
+    let late = read(&bandwidth, content(8 * KIB, KIB), Some(due));
+    let dropped = timeout(Duration::from_secs(1), read(&bandwidth, content(KIB, KIB), None));
+    let other = read(&bandwidth, content(KIB, KIB), None);
+    let (dropped, late, other) = tokio::join!(dropped, late, other);
+    assert!(dropped.is_err());
+    assert_eq!((late.0, late.1.as_millis() / 10), (8 * KIB, 300));
+    // What was late was read after all, and counts.
+    assert_eq!(other.0, KIB);
+    assert_about(other.1, 109_000);
+}
+
+/// A server that sends nothing for a while would have all others wait for its piece.
+#[tokio::test(start_paused = true)]
+async fn what_is_silent_takes_no_more_than_a_piece() {
+    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(160 * KIB)));
+    let (_sender, mut silent) = Body::channel(1);
+    let waiting = tokio::spawn(async move {
+        let _ = ContentReader::new(Some(bandwidth)).chunk(&mut silent, || None).await;
+    });
+    sleep(Duration::from_millis(1)).await;
+    let (_, took) = read(bandwidth, content(1_600 * KIB, 16 * KIB), None).await;
+    assert_about(took, 10_000);
+    waiting.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_asked_for_counts_as_far_as_it_is_read() {
+    let bandwidth = Bandwidth::new(10 * KIB);
+    let mut unread = Body::from(vec![0; 50 << 10]);
+    bandwidth.drain(&mut unread);
+    assert!(unread.is_empty());
+    let mut too_long = Body::from(vec![0; 70 << 10]);
+    bandwidth.drain(&mut too_long);
+    assert_eq!(too_long.len(), Some(70 << 10), "its connection is not used again");
+    let (_, took) = read(&bandwidth, content(KIB, KIB), None).await;
+    assert_about(took, 5_100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_bandwidth_nothing_waits() {
+    let mut content = content(64 * KIB, KIB);
+    let begun = TimerInstant::now();
+    let read = ContentReader::new(None).count(&mut content, None, |_| {}).await;
+    assert_eq!((read.ok(), begun.elapsed()), (Some(64 * KIB), Duration::ZERO));
+}
