@@ -27,8 +27,8 @@ const LOSSY: f64 = 0.7;
 const STALLED: f64 = 0.08;
 /// What was started before a change fails after it, for want of a descriptor.
 const BACK_OFF_EVERY: f64 = 0.25;
-/// How much of the best rate is forgotten with each probe upward that does not pay: it may have been luck.
-const FORGOTTEN: f64 = 0.01;
+/// How much of the best rate is forgotten with each probe that does not pay: it may have been luck.
+const FORGOTTEN: f64 = 0.005;
 /// A worker's event loop that is busy for this part of the time gets no more done.
 const BUSY: f64 = 0.85;
 /// Where all of them are busy for this part, more than is kept has too little to gain to be tried: each probe takes memory for
@@ -189,9 +189,7 @@ impl Tuner {
             Phase::Hold => self.held(kept, rate),
             Phase::Up | Phase::Down if !pays => {
                 self.probes_up = self.phase == Phase::Down;
-                if !self.probes_up {
-                    self.best = kept.rate.max(self.best * (1.0 - FORGOTTEN));
-                }
+                self.best = kept.rate.max(self.best * (1.0 - FORGOTTEN));
                 self.hold(kept, self.next_gap());
             }
             Phase::Up => {

@@ -47,12 +47,9 @@ impl Tuner {
         let next = |factor: f64| (self.limit as f64 * factor) as usize;
         let down = next(if self.is_lossy { LOSSY_FACTOR } else { DOWN_FACTOR });
         let up = next(UP_FACTOR).max(self.limit + 1);
-        let (can_rise, can_fall) = (self.limit < self.bounds.max(), self.limit > self.bounds.min());
+        let can_rise = self.limit < self.bounds.max() && self.least_busy < ALL_BUSY;
+        let can_fall = self.limit > self.bounds.min();
         match (can_rise, can_fall) {
-            (true, _) if (self.probes_up || !can_fall) && self.least_busy >= ALL_BUSY => {
-                self.probes_up = !can_fall;
-                self.stay(self.next_gap());
-            }
             (true, _) if self.probes_up || !can_fall => {
                 self.phase = Phase::Up;
                 self.change(up);
