@@ -130,13 +130,9 @@ impl<'a> Reader<'a> {
 
     /// An option of this program by its letter, with its value in the same word, or in the next.
     fn valued(&mut self, flags: &str, letter: char, arg: &Arg, rest: &'a str) {
-        let next = || {
-            self.next_value(may_have_hyphen(arg)).filter(|next| {
-                letter != 'r'
-                    || !next.starts_with('-')
-                    || next[1..].starts_with(|c: char| c.is_ascii_digit())
-            })
-        };
+        // -r of wget is a flag, which others of its options follow.
+        let is_value = |next: &&str| letter != 'r' || instead_of(next).is_none();
+        let next = || self.next_value(may_have_hyphen(arg)).filter(is_value);
         let attached = (!rest.is_empty()).then(|| rest.strip_prefix('=').unwrap_or(rest));
         let value = attached.or_else(next);
         let meant = misread(letter, &shown(arg), value, self.program);

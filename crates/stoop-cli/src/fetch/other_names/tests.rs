@@ -156,6 +156,7 @@ fn options_of_other_programs_get_what_to_write_here() {
         "-d {\"a\":[]} http://a/",
         "-r -500 -i urls",
         "-r 0-1 -i urls",
+        "-r --quiet",
         "-x '' -i urls",
         "-x http://p:1 -i urls",
         "--save -k",
