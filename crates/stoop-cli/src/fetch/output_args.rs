@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::progress::ProgressPlan;
 use crate::units;
 
 /// What is written, and where.
@@ -100,6 +99,16 @@ impl OutputArgs {
             false => self.summary.unwrap_or(SummaryStyle::Table),
         }
     }
+}
+
+/// How the progress is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgressPlan {
+    None,
+    /// Drawn anew on the terminal.
+    Drawn,
+    /// A line each time.
+    Lines(Duration),
 }
 
 /// The format of an output line.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use stoop_fetch::Progress;
 use stoop_fetch::statistics::Statistics;
 
+use super::output_args::ProgressPlan;
 use super::plan::FetchPlan;
 use super::progress_lines;
 use super::progress_text::ProgressText;
@@ -26,16 +27,6 @@ const DRAWN_EVERY: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A terminal of fewer rows shows one line.
 const ROWS_MIN: usize = 6;
-
-/// How the progress is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ProgressPlan {
-    None,
-    /// Drawn anew on the terminal.
-    Drawn,
-    /// A line each time.
-    Lines(Duration),
-}
 
 /// The progress on standard error.
 #[derive(Debug)]
