@@ -62,7 +62,7 @@ pub struct Details {
     /// The bytes of the body before it was decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_bytes: Option<u64>,
-    /// Where an error arose: the name of a [`Phase`].
+    /// Where an error arose: the name of a [`Phase`](stoop::Phase).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_phase: Option<&'static str>,
     /// An error as text, for people.
