@@ -1,5 +1,8 @@
 //! Tests of arguments that are typed wrongly, and of the messages about them.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::server::Server;
 use crate::stoop::{run, stoop};
 
@@ -26,6 +29,17 @@ fn help_was_taken_for_a_host() {
     let ran = run(stoop("fetch help"), "");
     assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
     assert!(ran.stderr.contains("stoop fetch --help"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_subcommand_that_is_no_text_was_a_panic() {
+    for line in ["", "fetch -x", "get --no-such", "serve --no-such"] {
+        let mut command = stoop(line);
+        command.arg(OsStr::from_bytes(b"\xff"));
+        let ran = run(command, "");
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{line}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]
