@@ -93,7 +93,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     check_beginning(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
     let fetch = describe(&plan, stop.clone())?;
     let mut fetch = plan.earlier.apply(fetch, plan.is_quiet)?;
-    let progress = ProgressDisplay::new(&plan, input.length());
+    let progress = ProgressDisplay::new(&plan, input.length()).map_err(cannot_start)?;
     let bar = progress.as_ref().and_then(ProgressDisplay::bar);
     let whole = match plan.format {
         LineFormat::Parquet => WholeFile::of(&plan.output),
