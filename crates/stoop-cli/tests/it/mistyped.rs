@@ -24,6 +24,33 @@ fn a_file_of_urls_was_taken_for_a_host() {
     assert_eq!((explicit.code, explicit.lines().len()), (Some(0), 1), "{}", explicit.stderr);
 }
 
+/// The last list alone was fetched, without a word of the others.
+#[test]
+fn a_second_list_is_refused_with_how_both_are_read() {
+    let folder = std::env::temp_dir().join(format!("stoop-lists-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    for name in ["l1.txt", "l2.txt"] {
+        std::fs::write(folder.join(name), "http://127.0.0.1:1/\n").expect("writable");
+    }
+    let ran = |line: &str| {
+        let mut command = stoop(line);
+        command.current_dir(&folder);
+        run(command, "")
+    };
+    let cat = "'cat l1.txt l2.txt | stoop fetch' reads all of them";
+    let told = [
+        ("fetch -i l1.txt -i l2.txt", cat),
+        ("fetch -i l1.txt l2.txt", cat),
+        ("fetch -i l1.txt http://127.0.0.1:1/", "http://127.0.0.1:1/ beside -i l1.txt"),
+    ];
+    let told = told.map(|(line, expected)| (ran(line), expected));
+    std::fs::remove_dir_all(&folder).expect("ours");
+    for (ran, expected) in told {
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn help_was_taken_for_a_host() {
     let ran = run(stoop("fetch help"), "");
