@@ -88,13 +88,14 @@ pub(crate) fn command() -> Command {
 /// Prints the help or the mistake that clap reports, and ends the process as clap does. The message of a
 /// mistake quotes the arguments, which may contain a URL with a password.
 fn exit_with(error: &clap::Error) -> ! {
-    let subcommand = std::env::args().nth(1);
-    let instead = match (subcommand.as_deref(), error.get(ContextKind::InvalidArg)) {
+    let subcommand = std::env::args_os().nth(1);
+    let subcommand = subcommand.as_ref().and_then(|name| name.to_str());
+    let instead = match (subcommand, error.get(ContextKind::InvalidArg)) {
         (Some("get"), Some(ContextValue::String(option))) => get::instead_of(option),
         (Some("serve"), Some(ContextValue::String(option))) => serve::instead_of(option),
         _ => None,
     };
-    if subcommand.as_deref() == Some("fetch")
+    if subcommand == Some("fetch")
         && let Some(said) = fetch::explain_mistake(error, &fetch::words())
     {
         stderr::message(format_args!("{said}\n\nFor more information, try '--help'."));

@@ -75,7 +75,9 @@ impl DataArgs {
             if at > 0 && *kind != DataKind::Json {
                 content.push(b'&');
             }
-            append(&mut content, *kind, value)?;
+            append(&mut content, *kind, value).map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", kind.option()))
+            })?;
         }
         Ok(content)
     }
@@ -237,6 +239,9 @@ mod tests {
     fn a_file_that_cannot_be_read_is_named() {
         let items = vec![(DataKind::Data, "@/no/such/file".to_owned())];
         let error = DataArgs(items).content().expect_err("there is none");
-        assert!(error.to_string().starts_with("/no/such/file: "), "{error}");
+        assert!(error.to_string().starts_with("--data: /no/such/file: "), "{error}");
+        let items = vec![(DataKind::Urlencode, "n@/no/such/file".to_owned())];
+        let error = DataArgs(items).content().expect_err("there is none");
+        assert!(error.to_string().starts_with("--data-urlencode: /no/such/file: "), "{error}");
     }
 }

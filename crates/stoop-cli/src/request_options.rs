@@ -29,7 +29,10 @@ impl Header {
             let option = option.as_encoded_bytes();
             match option.strip_prefix(b"@") {
                 Some(path) => {
-                    let content = read_file(&String::from_utf8_lossy(path))?;
+                    let content = read_file(&String::from_utf8_lossy(path));
+                    let content = content.map_err(|error| {
+                        io::Error::new(error.kind(), format!("--header: {error}"))
+                    })?;
                     for line in content.split(|byte| *byte == b'\n') {
                         if !line.trim_ascii().is_empty() {
                             all.push(Self::read(line)?);

@@ -26,8 +26,11 @@ pub(crate) fn message(text: impl Display) {
     print(&format!("stoop: {text}\n"));
 }
 
-/// Prints `text`, with passwords masked and control characters escaped.
+/// Prints `text`, with passwords masked and control characters escaped. Nothing does not wait for another thread's text.
 pub(crate) fn print(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let arguments =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let masked = mask::message(text, arguments);

@@ -40,7 +40,7 @@ pub(crate) const HYPHEN_VALUES: &[&str] = &[
 #[command(after_long_help = AFTER_OPTIONS, args_override_self = true)]
 pub(crate) struct FetchArgs {
     /// URLs to fetch, instead of reading them from standard input
-    #[arg(value_name = "URL", conflicts_with = "input")]
+    #[arg(value_name = "URL")]
     pub(super) urls: Vec<String>,
 
     /// URLs in flight at once; 'auto' finds out how many are best [default: auto]

@@ -69,7 +69,7 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         None => fetch,
     };
     #[cfg(feature = "tls")]
-    let fetch = fetch.tls(tls(plan).map_err(|error| CommandFailure::Usage(error.to_string()))?);
+    let fetch = fetch.tls(tls(plan).map_err(|error| cannot_use(plan, &error))?);
     let plan = plan.clone();
     #[cfg(feature = "dns")]
     let resolver = shared_resolver(&plan);
@@ -144,6 +144,22 @@ fn tls(plan: &FetchPlan) -> Result<stoop::tls::ClientTls, stoop::tls::TlsConfigE
         tls = tls.certificate_files(chain, key);
     }
     tls.build()
+}
+
+/// The failure for a file of TLS, with the option that names it.
+#[cfg(feature = "tls")]
+fn cannot_use(plan: &FetchPlan, error: &stoop::tls::TlsConfigError) -> CommandFailure {
+    let (chain, key) = plan.identity.as_ref().map(|(chain, key)| (&**chain, &**key)).unzip();
+    let ca = match &plan.ca {
+        Some(CaCertificates::File(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    let named = [("--cert", chain), ("--key", key), ("--cacert", ca)];
+    let option = named.iter().find(|(_, path)| path.is_some() && *path == error.path());
+    CommandFailure::Usage(match option {
+        Some((option, _)) => format!("{option}: {error}"),
+        None => error.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -1,21 +1,25 @@
 //! The options of `stoop fetch` on where its URLs come from, and which of them are fetched.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use stoop_fetch::HostGroup;
 use stoop_fetch::source::{Delimiter, Shard};
+use stoop_fetch::target::has_scheme;
 
 use super::jobs_plan::{InputFormat, JobsPlan};
 use crate::failure::CommandFailure;
+
+/// How many lists a message names, of several that are to be one.
+const LISTS_SHOWN: usize = 3;
 
 /// Where the URLs come from.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Read URLs from FILE ('-' is standard input), in UTF-8; gzip and zstd are decompressed
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) input: Option<PathBuf>,
+    #[arg(short, long = "input", value_name = "FILE", action = ArgAction::Append)]
+    inputs: Vec<PathBuf>,
 
     /// What the input is [default: by the name of FILE, else lines]
     ///
@@ -66,12 +70,66 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
+    /// The file of the list, or `-`; none where there is no `-i`.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.inputs.first().map(PathBuf::as_path)
+    }
+
+    /// Checks that the URLs come from one place, where these are on the command line.
+    ///
+    /// # Errors
+    /// [`CommandFailure::Usage`], with how those of all places are fetched.
+    pub(super) fn check(&self, urls: &[String]) -> Result<(), CommandFailure> {
+        let Some(file) = self.file() else { return Ok(()) };
+        let is_file = |url: &&String| !has_scheme(url) && Path::new(url).is_file();
+        let shown = file.display();
+        let fault = match (urls.iter().find(|url| !is_file(url)), &self.inputs[1..], urls) {
+            (None, [], []) => return Ok(()),
+            (Some(url), ..) => format!(
+                "{url} beside -i {shown}: URLs come from one place: write it into the list, or fetch it by a command of \
+                 its own"
+            ),
+            (None, others, files) => {
+                let others = others.iter().map(PathBuf::as_path);
+                let all: Vec<_> =
+                    [file].into_iter().chain(others).chain(files.iter().map(Path::new)).collect();
+                format!("-i takes one FILE, and here are {}: {}", all.len(), self.joined(&all))
+            }
+        };
+        Err(CommandFailure::Usage(fault))
+    }
+
+    /// How the URLs of several lists are fetched.
+    fn joined(&self, files: &[&Path]) -> String {
+        let is_packed =
+            |file: &Path| file.extension().is_some_and(|end| end == "gz" || end == "zst");
+        let kind = |file: &Path| {
+            let by_name = InputFormat::of_name(file).unwrap_or_default();
+            (self.input_format.unwrap_or(by_name), is_packed(file))
+        };
+        let (format, packed) = kind(files[0]);
+        let option = match format {
+            InputFormat::Lines => "",
+            InputFormat::Jsonl => " --input-format jsonl",
+            _ => return "fetch each by a command of its own".to_owned(),
+        };
+        if files.iter().any(|file| kind(file) != (format, packed)) {
+            return "fetch each by a command of its own".to_owned();
+        }
+        let mut shown = files.iter().take(LISTS_SHOWN).map(|file| file.display().to_string());
+        let mut names = shown.by_ref().collect::<Vec<_>>().join(" ");
+        if files.len() > LISTS_SHOWN {
+            names.push_str(" ...");
+        }
+        format!("'cat {names} | stoop fetch{option}' reads all of them")
+    }
+
     /// How the input is read, where `group` says what is one host.
     ///
     /// # Errors
     /// An option that means nothing for such an input.
     pub(super) fn jobs(&self, group: HostGroup) -> Result<JobsPlan, CommandFailure> {
-        let guessed = self.input.as_deref().and_then(InputFormat::of_name);
+        let guessed = self.file().and_then(InputFormat::of_name);
         let format = self.input_format.or(guessed).unwrap_or_default();
         let is_table = matches!(format, InputFormat::Csv | InputFormat::Tsv);
         let has_columns = is_table || matches!(format, InputFormat::Jsonl | InputFormat::Parquet);
@@ -147,6 +205,36 @@ mod tests {
     }
 
     #[test]
+    fn several_lists_are_refused_with_how_they_are_one() {
+        let said = |inputs: &[&str], urls: &[&str]| {
+            let inputs = inputs.iter().map(PathBuf::from).collect();
+            let urls: Vec<_> = urls.iter().map(ToString::to_string).collect();
+            match (InputArgs { inputs, ..InputArgs::default() }).check(&urls) {
+                Ok(()) => String::new(),
+                Err(CommandFailure::Usage(text)) => text,
+                Err(other) => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(said(&["a.txt"], &[]), "");
+        assert_eq!(said(&[], &["http://a/", "http://b/"]), "");
+        assert_eq!(
+            said(&["a.txt", "b.txt"], &[]),
+            "-i takes one FILE, and here are 2: 'cat a.txt b.txt | stoop fetch' reads all of them"
+        );
+        let cat = "'cat a.jsonl.gz b.jsonl.gz | stoop fetch --input-format jsonl'";
+        assert!(said(&["a.jsonl.gz", "b.jsonl.gz"], &[]).contains(cat));
+        let four = said(&["a", "b", "c", "d"], &[]);
+        assert!(four.contains("are 4: 'cat a b c ... | stoop fetch'"), "{four}");
+        for lists in [["a.csv", "b.csv"], ["a.txt", "b.jsonl"], ["a.txt", "b.txt.gz"]] {
+            assert!(said(&lists, &[]).contains("each by a command"), "{lists:?}");
+        }
+        let this = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        assert!(said(&["a.txt"], &[this]).contains(&format!("'cat a.txt {this} |")));
+        let url = said(&["a.txt"], &[this, "http://a/"]);
+        assert!(url.starts_with("http://a/ beside -i a.txt: "), "{url}");
+    }
+
+    #[test]
     fn options_that_mean_nothing_for_the_input_are_mistakes() {
         let columns = InputArgs { url_column: Some("u".into()), ..InputArgs::default() };
         let tabs = InputArgs {
@@ -155,7 +243,7 @@ mod tests {
             ..InputArgs::default()
         };
         let json =
-            InputArgs { input: Some("a.jsonl".into()), no_header: true, ..InputArgs::default() };
+            InputArgs { inputs: vec!["a.jsonl".into()], no_header: true, ..InputArgs::default() };
         for (args, expected) in [
             (
                 columns,

@@ -17,6 +17,8 @@ use stoop_fetch::target::has_scheme;
 pub(super) fn check(args: &FetchArgs, words: &[String]) -> Result<(), CommandFailure> {
     match other_names::said(words) {
         Some(said) => Err(CommandFailure::Usage(said)),
+        // Beside a list they are looked at together with it.
+        None if args.input.file().is_some() => Ok(()),
         None => check_urls(&args.urls),
     }
 }

@@ -36,6 +36,7 @@ mod politeness;
 mod pretty;
 mod progress;
 mod progress_lines;
+mod progress_log;
 mod progress_text;
 mod retry;
 mod run;

@@ -76,7 +76,7 @@ fn stdin_readers(args: &FetchArgs) -> Vec<&'static str> {
 }
 
 fn is_list_on_stdin(args: &FetchArgs) -> bool {
-    match &args.input.input {
+    match args.input.file() {
         Some(path) => path.as_os_str() == "-",
         None => args.urls.is_empty(),
     }
@@ -92,7 +92,7 @@ fn named_files<'a>(
     let mut all = Vec::new();
     let mut add = |option, path: &'a Path, usage| all.push(NamedFile::new(option, path, usage));
     let files = [
-        ("--input", args.input.input.as_deref(), Read),
+        ("--input", args.input.file(), Read),
         ("--cacert", args.cacert.as_deref(), Read),
         ("--cert", args.cert.as_deref(), Read),
         ("--key", args.key.as_deref(), Read),

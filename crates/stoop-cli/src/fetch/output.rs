@@ -9,6 +9,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use memchr::memrchr;
 
+use crate::failure::CommandFailure;
 use crate::streams;
 
 /// How long to wait for room in an output that another process made non-blocking.
@@ -39,6 +40,22 @@ impl RecordOutput {
             Self::Stdout | Self::Nowhere => "standard output".to_owned(),
         }
     }
+}
+
+/// The failure for an output that cannot be opened, before anything is fetched.
+pub(super) fn cannot_open(output: &RecordOutput, error: &io::Error) -> CommandFailure {
+    let failure = CommandFailure::io(&format!("cannot write to {}", output.name()), error);
+    let CommandFailure::Io(text) = failure else { return failure };
+    let folder = match output {
+        RecordOutput::File(path) if error.kind() == ErrorKind::NotFound => path.parent(),
+        _ => None,
+    };
+    CommandFailure::Io(match folder.filter(|folder| !folder.exists()) {
+        Some(folder) => {
+            format!("{text}; nothing was fetched: 'mkdir -p {}' makes the folder", folder.display())
+        }
+        None => format!("{text}; nothing was fetched"),
+    })
 }
 
 /// The file that lines are written to: standard output without the standard library's buffer, since

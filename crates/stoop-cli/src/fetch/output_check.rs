@@ -101,8 +101,22 @@ fn is_known_compression(name: Option<CompressionName>, format: LineFormat) -> bo
 pub(super) fn format_of_name(output: &RecordOutput) -> Option<LineFormat> {
     let RecordOutput::File(path) = output else { return None };
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let packed = COMPRESSED.iter().find_map(|(end, ..)| name.strip_suffix(end));
-    promised(packed.unwrap_or(&name).rsplit_once('.')?.1)
+    promised(ending(&name).0)
+}
+
+/// How a name in small letters ends, and what has compressed it: .tgz is .tar.gz in one word.
+fn ending(name: &str) -> (&str, Option<&'static (&'static str, &'static str, &'static str)>) {
+    let packed = COMPRESSED.iter().find_map(|it| Some((name.strip_suffix(it.0)?, it)));
+    match packed {
+        Some((_, it)) if it.0 == ".tgz" => ("tar", Some(it)),
+        Some((bare, it)) => (extension(bare), Some(it)),
+        None => (extension(name), None),
+    }
+}
+
+/// What follows the last point of a name.
+fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, end)| end)
 }
 
 /// The format of names that end so.
@@ -124,9 +138,7 @@ fn name_fault(
     compression: Option<CompressionName>,
 ) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-    let packed = COMPRESSED.iter().find_map(|it @ (end, ..)| Some((name.strip_suffix(end)?, it)));
-    let (bare, packed) = packed.map_or((name.as_str(), None), |(bare, it)| (bare, Some(it)));
-    let end = bare.rsplit_once('.').map_or("", |(_, end)| end);
+    let (end, packed) = ending(&name);
     end_fault(format, path, end).or_else(|| match packed {
         Some(packed) => packed_fault(format, path, packed, compression),
         None if end == "warc" && compression == Some(CompressionName::Gzip) => {
@@ -174,6 +186,7 @@ fn packed_fault(
     let shown = path.display();
     let bare = shown.to_string();
     let bare = bare.get(..bare.len() - end.len()).unwrap_or(&bare);
+    let bare = if *end == ".tgz" { format!("{bare}.tar") } else { bare.to_owned() };
     Some(match format {
         LineFormat::Warc if *packed == "gzip" => {
             if compression != Some(CompressionName::None) {
@@ -218,6 +231,7 @@ mod tests {
             ("a.csv", Some(Csv)),
             ("a.warc.gz", Some(Warc)),
             ("a.tar", Some(Tar)),
+            ("a.TGZ", Some(Tar)),
             ("a.b.parquet", Some(Parquet)),
             ("out", None),
             ("json", None),
@@ -269,7 +283,8 @@ mod tests {
             (Jsonl, "a.jsonl.zst", None, "'-f jsonl | zstd > a.jsonl.zst'"),
             (Jsonl, "a.gz", None, "promises gzip"),
             (Tar, "a.tar.xz", None, "write '-o a.tar'"),
-            (Tar, "a.tgz", None, "promises gzip"),
+            (Tar, "a.tgz", None, "write '-o a.tar', or in place of -o '-f tar | gzip > a.tgz'"),
+            (Csv, "a.tgz", None, "promises tar, and csv is written: write '-f tar'"),
             (Parquet, "a.parquet.gz", None, "write '-o a.parquet'"),
             (Warc, "a.warc.zst", None, "write '-o a.warc.gz'"),
             (Warc, "a.warc.gz", Some(CompressionName::None), "write '-o a.warc'"),

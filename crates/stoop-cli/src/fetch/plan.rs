@@ -188,6 +188,7 @@ impl FetchPlan {
         let format =
             read.flag_or(args.output.format, "FORMAT", args::format, Some(&default_format))?;
         let format = format.unwrap_or(default_format);
+        args.input.check(&args.urls)?;
         let jobs = args.input.jobs(args.politeness.group())?;
         output_check::check(format, &output, is_terminal, &args)?;
         option_files::check(&args, &output, format)?;
@@ -198,9 +199,9 @@ impl FetchPlan {
         let has_id_keys = args.output.tar_key == Some(TarKey::Id);
         let jobs = if has_id_keys { jobs.with_ids()? } else { jobs };
         let untold = untold::notes(format, &args.content, &jobs)?;
-        let source = match args.input.input {
+        let source = match args.input.file() {
             Some(path) if path.as_os_str() == "-" => UrlSource::Stdin,
-            Some(path) => UrlSource::File(path),
+            Some(path) => UrlSource::File(path.to_owned()),
             None if args.urls.is_empty() => UrlSource::Stdin,
             None => UrlSource::Text(args.urls.join("\n").into_bytes()),
         };

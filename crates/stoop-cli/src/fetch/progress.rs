@@ -2,20 +2,20 @@
 //! seconds.
 
 use std::cell::RefCell;
-use std::io::stderr;
+use std::io::{self, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use jiff::Timestamp;
 use stoop_fetch::Progress;
 use stoop_fetch::statistics::Statistics;
 
 use super::output_args::ProgressPlan;
 use super::plan::FetchPlan;
 use super::progress_lines;
+use super::progress_log::ProgressLog;
 use super::progress_text::ProgressText;
 use super::source::InputLength;
-use crate::{stderr, terminal};
+use crate::terminal;
 
 /// The rate shown is that of this time: an average over the whole run would hide a stall.
 const RATE_WINDOW: Duration = Duration::from_secs(5);
@@ -32,26 +32,30 @@ const ROWS_MIN: usize = 6;
 #[derive(Debug)]
 pub(super) enum ProgressDisplay {
     Drawn(DrawnProgress),
-    Lines(ProgressText, Duration),
+    Lines(ProgressLog),
 }
 
 impl ProgressDisplay {
     /// The display of a run of `plan`, if there is to be one.
-    pub(super) fn new(plan: &FetchPlan, input: InputLength) -> Option<Self> {
-        match plan.progress {
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(super) fn new(plan: &FetchPlan, input: InputLength) -> io::Result<Option<Self>> {
+        Ok(match plan.progress {
             ProgressPlan::None => None,
             ProgressPlan::Drawn => Some(Self::Drawn(DrawnProgress::new(plan, input))),
             ProgressPlan::Lines(every) => {
-                Some(Self::Lines(ProgressText::new(plan, input, every), every))
+                let text = ProgressText::new(plan, input, every);
+                Some(Self::Lines(ProgressLog::new(text, every)?))
             }
-        }
+        })
     }
 
     /// How often it is to be shown.
     pub(super) fn every(&self) -> Duration {
         match self {
             Self::Drawn(_) => DRAWN_EVERY,
-            Self::Lines(_, every) => *every,
+            Self::Lines(log) => log.every(),
         }
     }
 
@@ -63,10 +67,11 @@ impl ProgressDisplay {
         }
     }
 
-    /// Removes what is drawn.
+    /// Removes what is drawn, and ends the lines.
     pub(super) fn clear(self) {
-        if let Self::Drawn(drawn) = self {
-            drawn.bar.finish_and_clear();
+        match self {
+            Self::Drawn(drawn) => drawn.bar.finish_and_clear(),
+            Self::Lines(log) => log.end(),
         }
     }
 
@@ -74,13 +79,7 @@ impl ProgressDisplay {
     pub(super) fn show(&self, progress: Progress, statistics: impl FnOnce() -> Option<Statistics>) {
         match self {
             Self::Drawn(drawn) => drawn.show(progress, statistics),
-            Self::Lines(text, _) => {
-                let [whole, ..] = text.forms(progress);
-                let errors = statistics().and_then(|now| progress_lines::errors(&now, usize::MAX));
-                let errors = errors.map_or_else(String::new, |errors| format!("; {errors}"));
-                let time = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
-                stderr::print(&format!("{time} {whole}{errors}\n"));
-            }
+            Self::Lines(log) => log.show(progress, statistics()),
         }
     }
 }

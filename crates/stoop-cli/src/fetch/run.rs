@@ -17,7 +17,7 @@ use super::begin::Begin;
 use super::describe::describe;
 use super::jobs::{check_beginning, jobs};
 use super::option_files::is_indexed;
-use super::output::{LineSink, RecordOutput};
+use super::output::{LineSink, RecordOutput, cannot_open};
 use super::output_args::{CompressionName, LineFormat};
 use super::plan::{FetchPlan, UrlSource};
 use super::pretty::Pretty;
@@ -93,13 +93,13 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     check_beginning(&plan, stop.clone()).map_err(|error| cannot_use(&error))?;
     let fetch = describe(&plan, stop.clone())?;
     let mut fetch = plan.earlier.apply(fetch, plan.is_quiet)?;
-    let progress = ProgressDisplay::new(&plan, input.length());
+    let progress = ProgressDisplay::new(&plan, input.length()).map_err(cannot_start)?;
     let bar = progress.as_ref().and_then(ProgressDisplay::bar);
     let whole = match plan.format {
         LineFormat::Parquet => WholeFile::of(&plan.output),
         _ => Ok(None),
     };
-    let whole = whole.map_err(|error| cannot_write(&error))?;
+    let whole = whole.map_err(|error| cannot_open(&plan.output, &error))?;
     let output = whole.as_ref().map_or_else(
         || plan.output.clone(),
         |whole| RecordOutput::File(whole.partial().to_owned()),
@@ -108,7 +108,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         matches!(plan.format, LineFormat::Warc | LineFormat::Tar | LineFormat::Parquet);
     let is_of_library = plan.run.has_folder() || indexed_archive(&plan).is_some();
     let sink = LineSink::open(&output, bar, is_of_library, has_content);
-    let sink = sink.map_err(|error| cannot_write(&error))?;
+    let sink = sink.map_err(|error| cannot_open(&plan.output, &error))?;
     let folder = run_folder::open(&plan)?;
     let is_resumed = folder.as_ref().is_some_and(|folder| folder.done() > 0);
     let source = jobs(&plan, input, &mut fetch, folder.as_ref(), stop);
@@ -122,7 +122,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         FetchError::Start(error) => cannot_start(error),
         FetchError::Save(error) => CommandFailure::Io(error.to_string()),
         FetchError::Write(error) if is_resumed => run_folder::cannot_go_on(&plan, &error),
-        FetchError::Write(error) => CommandFailure::io(&cannot_write_to, &error),
+        FetchError::Write(error) => cannot_open(&plan.output, &error),
         error => CommandFailure::Usage(error.to_string()),
     })?;
     let signal = control.block_on(watch(&run, &plan, signals, progress.as_ref()));

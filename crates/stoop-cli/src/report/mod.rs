@@ -11,7 +11,7 @@ mod repeats;
 mod tests;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -23,6 +23,7 @@ use crate::failure::CommandFailure;
 use crate::table::{self, Label};
 use crate::terminal::TextLayout;
 use crate::{stderr, streams};
+use stoop_fetch::source::Decompressed;
 use stoop_fetch::summary::{Figures, Summary};
 
 /// How many malformed lines are named one by one; the rest are counted.
@@ -41,7 +42,7 @@ Examples:
 Input: lines of 'url,code,start_time,duration,body_length', read from the right, so that commas in
 an unquoted URL do no harm; a code that is not three digits is an error. Lines of
 'stoop fetch --format jsonl' are understood as well. Blank lines and the header with the column
-names are skipped.
+names are skipped. What gzip or zstd have compressed is decompressed.
 
 A folder that 'stoop fetch -o FOLDER/' or '--run FOLDER' has written is one run: the files that its
 manifests list are read, of csv and jsonl. One that is not as it was written is an error. Files that
@@ -52,7 +53,7 @@ it is said how many may be repeats. Where a folder has the files of several runs
 and the report is of all together.
 
 Without a label, the label is the name of the file: LANGUAGE-METHOD-CONCURRENCY, of which the last
-two may be missing.
+two may be missing, and .gz or .zst behind it is no part of it.
 
 Exit codes:
   0  every line was understood
@@ -168,14 +169,21 @@ fn read(path: &Path) -> Result<(Summary, u64), CommandFailure> {
     }
     let read = match path.is_dir() {
         true => return read_folder(path),
-        false if path.as_os_str() == "-" => summarise(io::stdin().lock(), &name_of(path)),
+        false if path.as_os_str() == "-" => {
+            summarise(decompressed(io::stdin().lock()), &name_of(path))
+        }
         false => open(path).and_then(|lines| summarise(lines, &name_of(path))),
     };
     read.map_err(|error| cannot_read(path, &error))
 }
 
 fn open(path: &Path) -> io::Result<impl BufRead> {
-    Ok(BufReader::with_capacity(64 << 10, File::open(path)?))
+    Ok(decompressed(File::open(path)?))
+}
+
+/// The lines of an input that gzip or zstd may have compressed.
+fn decompressed(input: impl Read) -> impl BufRead {
+    BufReader::with_capacity(64 << 10, Decompressed::new(input))
 }
 
 /// Reads the files that the manifests of a folder list.
@@ -234,7 +242,7 @@ fn add_lines(
 /// Reads the next line. One that is too long is replaced by a malformed one; false at the end.
 fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    let read = io::Read::take(&mut *source, LINE_BYTES_MAX as u64).read_until(b'\n', line)?;
+    let read = Read::take(&mut *source, LINE_BYTES_MAX as u64).read_until(b'\n', line)?;
     if read == LINE_BYTES_MAX && !line.ends_with(b"\n") {
         source.skip_until(b'\n')?;
         // Its beginning alone might look like a whole line.
@@ -263,7 +271,9 @@ fn label(text: &str) -> Result<Label, String> {
 
 /// The label of a file, from its name.
 fn label_of(path: &Path) -> Label {
-    let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    let is_packed = path.extension().is_some_and(|end| end == "gz" || end == "zst");
+    let bare = path.file_stem().filter(|_| is_packed).map_or(path, Path::new);
+    let stem = bare.file_stem().unwrap_or(bare.as_os_str()).to_string_lossy();
     let (rest, concurrency) = match stem.rsplit_once('-') {
         Some((rest, last)) if !rest.is_empty() => match last.parse() {
             Ok(number) => (rest, Some(number)),

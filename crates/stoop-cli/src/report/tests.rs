@@ -24,6 +24,8 @@ fn the_name_of_a_file_is_its_label() {
     assert_eq!(of("node-undici-request-50.csv"), named("node", "undici-request", Some(50)));
     assert_eq!(of("stoop-150"), named("stoop", "", Some(150)));
     assert_eq!(of("stoop.csv"), named("stoop", "", None));
+    assert_eq!(of("go-net_http-5.jsonl.zst"), named("go", "net_http", Some(5)));
+    assert_eq!(of("stoop.gz"), named("stoop", "", None));
     assert_eq!(of("150.csv"), named("150", "", None));
     assert_eq!(of("-"), named("-", "", None));
 }

@@ -1,5 +1,8 @@
 //! Tests of arguments that are typed wrongly, and of the messages about them.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::server::Server;
 use crate::stoop::{run, stoop};
 
@@ -21,11 +24,49 @@ fn a_file_of_urls_was_taken_for_a_host() {
     assert_eq!((explicit.code, explicit.lines().len()), (Some(0), 1), "{}", explicit.stderr);
 }
 
+/// The last list alone was fetched, without a word of the others.
+#[test]
+fn a_second_list_is_refused_with_how_both_are_read() {
+    let folder = std::env::temp_dir().join(format!("stoop-lists-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    for name in ["l1.txt", "l2.txt"] {
+        std::fs::write(folder.join(name), "http://127.0.0.1:1/\n").expect("writable");
+    }
+    let ran = |line: &str| {
+        let mut command = stoop(line);
+        command.current_dir(&folder);
+        run(command, "")
+    };
+    let cat = "'cat l1.txt l2.txt | stoop fetch' reads all of them";
+    let told = [
+        ("fetch -i l1.txt -i l2.txt", cat),
+        ("fetch -i l1.txt l2.txt", cat),
+        ("fetch -i l1.txt http://127.0.0.1:1/", "http://127.0.0.1:1/ beside -i l1.txt"),
+    ];
+    let told = told.map(|(line, expected)| (ran(line), expected));
+    std::fs::remove_dir_all(&folder).expect("ours");
+    for (ran, expected) in told {
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn help_was_taken_for_a_host() {
     let ran = run(stoop("fetch help"), "");
     assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{}", ran.stderr);
     assert!(ran.stderr.contains("stoop fetch --help"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_subcommand_that_is_no_text_was_a_panic() {
+    for line in ["", "fetch -x", "get --no-such", "serve --no-such"] {
+        let mut command = stoop(line);
+        command.arg(OsStr::from_bytes(b"\xff"));
+        let ran = run(command, "");
+        assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0), "{line}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -38,8 +38,13 @@ fn a_file_that_cannot_be_written_is_named_before_anything_is_fetched() {
     let input = path("input");
     std::fs::write(&input, server.url("/ok/1")).expect("writable");
     let shown = input.display();
+    // It was told as the end of a run without all its lines.
+    let next = "(os error 2); nothing was fetched: 'mkdir -p /no/such/folder' makes the folder\n";
     for (options, code, why) in [
-        ("-o /no/such/folder/x".to_owned(), 3, "cannot write to /no/such/folder/x"),
+        ("-o /no/such/folder/x".to_owned(), 3, "cannot write to /no/such/folder/x: "),
+        ("-o /no/such/folder/x".to_owned(), 3, next),
+        ("-o /no/such/folder/x.parquet".to_owned(), 3, next),
+        ("-o /no/such/folder/x.warc.gz".to_owned(), 3, next),
         (format!("-i {shown} -o {shown}"), 2, "are the same file, which would be lost"),
         (format!("-i {shown} --cookie-jar {shown}"), 2, "are the same file, which would be lost"),
         (format!("-i {shown} --report {shown}"), 2, "are the same file, which would be lost"),

@@ -169,6 +169,47 @@ fn lines_of_one_file_that_may_be_repeats_are_counted_and_told() {
     assert!(told.contains("all are counted"), "{told}");
 }
 
+/// The lines were malformed, each of them.
+#[test]
+fn lines_that_gzip_has_compressed_are_decompressed() {
+    let folder = std::env::temp_dir().join(format!("stoop-report-gz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    let file = folder.join("go-net_http-12.csv.gz");
+    let lines = "http://a/,200,2026-11-21T20:54:55.000Z,10,5\n".repeat(3);
+    // One block that is not compressed (RFC 1951 §3.2.4), of 135 bytes; its CRC-32 is that of RFC 1952 §8.
+    let length = u16::try_from(lines.len()).expect("short");
+    let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();
+    packed.extend(length.to_le_bytes());
+    packed.extend((!length).to_le_bytes());
+    packed.extend(lines.as_bytes());
+    packed.extend(crc32(lines.as_bytes()).to_le_bytes());
+    packed.extend(u32::from(length).to_le_bytes());
+    std::fs::write(&file, &packed).expect("writable");
+    let file = file.display().to_string();
+    let (report, told) = figures(std::path::Path::new(&file));
+    let piped = run(stoop("report --format json"), packed.clone());
+    std::fs::write(&file, &packed[..packed.len() - 9]).expect("writable");
+    let broken = run(stoop(&format!("report {file}")), "");
+    std::fs::write(&file, b"\xfd7zXZ\0").expect("writable");
+    let foreign = run(stoop(&format!("report {file}")), "");
+    std::fs::remove_dir_all(&folder).expect("ours");
+    assert_eq!((&report["totalUrls"], &report["2xx"]), (&3.into(), &3.into()), "{told}");
+    let label = ["language", "method", "concurrency"].map(|name| &report[name]);
+    assert_eq!(label, [&"go".into(), &"net_http".into(), &12.into()] as [&serde_json::Value; 3]);
+    assert!(String::from_utf8_lossy(&piped.stdout).contains("\"totalUrls\":3"), "{piped:?}");
+    assert_eq!((broken.code, broken.stdout.len()), (Some(3), 0), "{}", broken.stderr);
+    assert!(foreign.stderr.contains("xz -dc FILE |"), "{}", foreign.stderr);
+}
+
+/// RFC 1952 §8.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 }
+        })
+    })
+}
+
 #[test]
 fn several_runs_of_a_folder_are_told() {
     let server = Server::start();

@@ -68,10 +68,12 @@ fn what_may_not_be_sent_is_told_before_the_first_url() {
         ("-X a(b", "-X \"a(b\" is no method"),
         ("-H nothing", "is not 'Name: value'"),
         ("-H a(b:c", "field name"),
-        ("-d @/no/such/file", "/no/such/file"),
+        ("-d @/no/such/file", "stoop: --data: /no/such/file: "),
+        ("-H @/no/such/file", "stoop: --header: /no/such/file: "),
         ("-x ftp://a", "--proxy: "),
         ("--resolve a", "it is not HOST:PORT:ADDRESS"),
-        ("--cert /no/such/file", "/no/such/file"),
+        ("--cert /no/such/file", "stoop: --cert: /no/such/file: "),
+        ("--cacert /no/such/file", "stoop: --cacert: /no/such/file: "),
     ] {
         let ran = run(stoop(&format!("fetch {options} http://127.0.0.1:1/")), "");
         assert_eq!(ran.code, Some(2), "{options}: {}", ran.stderr);

@@ -394,15 +394,15 @@ fn another_list_other_options_and_a_second_process_are_refused() {
     assert_eq!(finish(child).code, Some(0));
     for (more, text) in [
         ("-f jsonl", "began with --format csv, and not jsonl"),
-        ("--shard 1/2", "began with --shard (none), and not 1/2"),
-        ("--csv-header", "began with --csv-header (none), and not on"),
-        ("-X HEAD", "began with --request (none), and not HEAD"),
-        ("-d a=1", "began with --data (none), and not of 3 bytes (blake3 "),
-        ("-X GET -d a=1", "began with --data (none), and not of 3 bytes (blake3 "),
-        ("-H x-a:1", "began with --header x-a (none), and not of 1 byte (blake3 "),
-        ("--compressed", "began with --compressed (none), and not on"),
-        ("--max-body none", "began with --max-body (none), and not none"),
-        ("--max-body 5", "began with --max-body (none), and not 5"),
+        ("--shard 1/2", "began without --shard, and not with --shard 1/2"),
+        ("--csv-header", "began without --csv-header, and not with --csv-header on"),
+        ("-X HEAD", "began without --request, and not with --request HEAD"),
+        ("-d a=1", "began without --data, and not with --data of 3 bytes (blake3 "),
+        ("-X GET -d a=1", "began without --data, and not with --data of 3 bytes (blake3 "),
+        ("-H x-a:1", "began without --header x-a, and not with --header x-a of 1 byte (blake3 "),
+        ("--compressed", "began without --compressed, and not with --compressed on"),
+        ("--max-body none", "began without --max-body, and not with --max-body none"),
+        ("--max-body 5", "began without --max-body, and not with --max-body 5"),
     ] {
         let other = run(runs.command(more), "");
         assert_eq!(other.code, Some(2), "{}", other.stderr);

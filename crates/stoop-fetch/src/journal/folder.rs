@@ -214,8 +214,13 @@ impl Display for RunFolderError {
         match self {
             Self::InUse(folder) => write!(f, "another process has the run in {}", folder.display()),
             Self::Different { folder, name, was, is } => {
-                let (was, is) = (shown(was.as_deref()), shown(is.as_deref()));
-                write!(f, "the run in {} began with {name} {was}, and not {is}", folder.display())
+                write!(f, "the run in {} began ", folder.display())?;
+                match (given(was.as_deref()), given(is.as_deref())) {
+                    (Some(was), Some(is)) => write!(f, "with {name} {was}, and not {is}"),
+                    (Some(was), None) => write!(f, "with {name} {was}, and not without it"),
+                    (None, Some(is)) => write!(f, "without {name}, and not with {name} {is}"),
+                    (None, None) => write!(f, "with another {name}"),
+                }
             }
             Self::Unknown(folder) => {
                 let journal = folder.join(JOURNAL);
@@ -228,11 +233,9 @@ impl Display for RunFolderError {
     }
 }
 
-fn shown(value: Option<&str>) -> &str {
-    match value {
-        None | Some("") => "(none)",
-        Some(value) => value,
-    }
+/// The value of an option that was given.
+fn given(value: Option<&str>) -> Option<&str> {
+    value.filter(|value| !value.is_empty())
 }
 
 impl Error for RunFolderError {

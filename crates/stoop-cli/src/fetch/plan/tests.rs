@@ -174,7 +174,6 @@ fn a_wrong_flag_says_what_is_allowed() {
         ("fetch -f xml", "csv, jsonl, warc, tar, parquet, pretty"),
         ("fetch --summary long", "table, full, json, none"),
         ("fetch -A \u{1}", "printable ASCII"),
-        ("fetch -i file http://a/", "cannot be used with"),
         ("fetch --http1.1 --http2-prior-knowledge", "cannot be used with"),
     ] {
         let error = typed(line).expect_err(line);
