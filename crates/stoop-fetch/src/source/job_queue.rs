@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::given::{IntoJob, give_batch};
 use super::{JobSource, Take};
@@ -28,6 +29,61 @@ use super::{JobSource, Take};
 /// drop(jobs);
 /// assert!(records.recv().await.is_some() && records.recv().await.is_none());
 /// run.finished().await.check()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+///
+/// A task that takes records and sends the jobs that they lead to must not wait in [`send`](JobSender::send): where the queue
+/// is full, the run starts no job before a record is taken, which that task would do next. Both would stand still. A crawler
+/// keeps what has no room by itself, sends it by [`try_send`](JobSender::try_send), and waits for records alone. It counts the
+/// jobs that have no record yet, of which each gets one unless a [`filter`](crate::Fetch::filter) leaves it out, and drops the
+/// sender with the last:
+///
+/// ```
+/// use std::collections::{HashSet, VecDeque};
+///
+/// use stoop_fetch::source::{NotSent, queue};
+/// use stoop_fetch::{Fetch, OwnedRecord};
+///
+/// fn links(record: OwnedRecord) -> Vec<String> {
+///     let content = record.outcome.capture.map(|response| response.content);
+///     String::from_utf8_lossy(&content.unwrap_or_default()).lines().map(str::to_owned).collect()
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let fetch = Fetch::new().keep_content(true);
+/// # let fetch = fetch.client(|client| {
+/// #     client.handler(|request: stoop::Request| match request.path() {
+/// #         "/" => (0..500).map(|n| format!("https://example.com/{n}\n")).collect::<String>(),
+/// #         _ => "https://example.com/".to_owned(),
+/// #     })
+/// # });
+/// let first = "https://example.com/".to_owned();
+/// let (mut seen, mut found) = (HashSet::from([first.clone()]), VecDeque::from([first]));
+/// let (jobs, queued) = queue(100);
+/// let (run, mut records) = fetch.start_records(queued)?;
+/// let (mut open, mut done) = (0, 0);
+/// loop {
+///     while let Some(url) = found.pop_front() {
+///         match jobs.try_send(url) {
+///             Ok(()) => open += 1,
+///             Err(NotSent::Full(url)) => {
+///                 found.push_front(url);
+///                 break;
+///             }
+///             Err(NotSent::Ended(_)) => found.clear(),
+///         }
+///     }
+///     if open == 0 {
+///         break;
+///     }
+///     let Some(record) = records.recv().await else { break };
+///     (open, done) = (open - 1, done + 1);
+///     found.extend(links(record).into_iter().filter(|link| seen.insert(link.clone())));
+/// }
+/// drop(jobs);
+/// run.finished().await.check()?;
+/// assert_eq!(done, 501);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
 /// ```
@@ -60,7 +116,8 @@ impl<T> Clone for JobSender<T> {
 }
 
 impl<T> JobSender<T> {
-    /// Sends a job, and waits while the queue is full. Where the future is dropped, it was not sent.
+    /// Sends a job, and waits while the queue is full: not for the task that takes the records of the run, see [`queue`].
+    /// Where the future is dropped, it was not sent.
     ///
     /// # Errors
     /// The run takes no more jobs.
@@ -68,7 +125,18 @@ impl<T> JobSender<T> {
         self.0.send(job).await.map_err(|error| NotTaken(error.0))
     }
 
-    /// The same for a thread, which it blocks. It must not be called inside a runtime of tokio.
+    /// Sends a job if there is room for it, and does not wait.
+    ///
+    /// # Errors
+    /// The queue is full, or the run takes no more jobs.
+    pub fn try_send(&self, job: T) -> Result<(), NotSent<T>> {
+        self.0.try_send(job).map_err(|error| match error {
+            TrySendError::Full(job) => NotSent::Full(job),
+            TrySendError::Closed(job) => NotSent::Ended(job),
+        })
+    }
+
+    /// The same as [`send`](Self::send) for a thread, which it blocks. It must not be called inside a runtime of tokio.
     ///
     /// # Errors
     /// The run takes no more jobs.
@@ -96,8 +164,49 @@ impl<T> Display for NotTaken<T> {
 
 impl<T> Error for NotTaken<T> {}
 
+/// The error for a job that [`try_send`](JobSender::try_send) has not sent. It has the job.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum NotSent<T> {
+    /// The queue is full: there is room once the run has taken a job.
+    Full(T),
+    /// The run takes no more jobs.
+    Ended(T),
+}
+
+impl<T> NotSent<T> {
+    /// The job.
+    pub fn into_job(self) -> T {
+        match self {
+            Self::Full(job) | Self::Ended(job) => job,
+        }
+    }
+}
+
+impl<T> fmt::Debug for NotSent<T> {
+    /// Without the job, whose fields may be secret.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Full(_) => "Full",
+            Self::Ended(_) => "Ended",
+        };
+        f.debug_struct(name).finish_non_exhaustive()
+    }
+}
+
+impl<T> Display for NotSent<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(_) => f.write_str("the queue is full"),
+            Self::Ended(job) => NotTaken(job).fmt(f),
+        }
+    }
+}
+
+impl<T> Error for NotSent<T> {}
+
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::thread;
 
     use super::super::given::tests::reads;
@@ -121,5 +230,24 @@ mod tests {
             ("http://a/", "the run takes no more jobs")
         );
         assert_eq!(format!("{error:?}"), "NotTaken { .. }");
+    }
+
+    #[test]
+    fn a_job_for_which_there_is_no_room_comes_back_at_once() {
+        let (jobs, mut receiver) = queue(1);
+        assert_eq!(jobs.try_send("http://a/"), Ok(()));
+        let full = jobs.try_send("http://b/").expect_err("there is no room");
+        assert_eq!((full, full.into_job()), (NotSent::Full("http://b/"), "http://b/"));
+        assert_eq!(
+            (full.to_string().as_str(), format!("{full:?}").as_str()),
+            ("the queue is full", "Full { .. }")
+        );
+        assert!(receiver.read(&mut |_| ControlFlow::Continue(())).expect("no error"));
+        assert_eq!(jobs.try_send("http://b/"), Ok(()));
+        drop(receiver);
+        let ended = jobs.try_send("http://c/").expect_err("there is no run");
+        assert_eq!((ended, ended.into_job()), (NotSent::Ended("http://c/"), "http://c/"));
+        assert_eq!(ended.to_string(), "the run takes no more jobs");
+        assert_eq!(format!("{ended:?}"), "Ended { .. }");
     }
 }

@@ -24,7 +24,7 @@ pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::distinct_ids::DistinctIds;
 pub use self::given::{IntoJob, Jobs};
-pub use self::job_queue::{JobQueue, JobSender, NotTaken, queue};
+pub use self::job_queue::{JobQueue, JobSender, NotSent, NotTaken, queue};
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
 #[cfg(feature = "parquet")]
