@@ -41,7 +41,9 @@ pub(crate) struct UrlSlot {
     pub(crate) start: Instant,
     /// When its last request was sent, which follows from others or not.
     pub(crate) sent: Instant,
-    /// `start` in milliseconds of Unix time.
+    /// When its clock was started, which `start` is later than by as long as it stood still.
+    begun: Instant,
+    /// `begun` in milliseconds of Unix time.
     pub(crate) start_ms: i64,
     /// The line has no answer yet.
     is_pending: bool,
@@ -90,6 +92,7 @@ impl SlotTable {
                 job: Started::default(),
                 start: Instant::now(),
                 sent: Instant::now(),
+                begun: Instant::now(),
                 start_ms: 0,
                 is_pending: false,
                 has_permit: false,
@@ -167,9 +170,8 @@ impl SlotTable {
         if !start(&mut slot.job) {
             return false;
         }
-        slot.start = Instant::now();
-        (slot.sent, slot.start_ms) = (slot.start, unix_ms());
         (slot.is_pending, slot.stopped) = (true, None);
+        self.restart(index);
         true
     }
 
@@ -177,7 +179,7 @@ impl SlotTable {
     pub(crate) fn restart(&mut self, index: usize) {
         let slot = &mut self.all[index];
         (slot.start, slot.start_ms) = (Instant::now(), unix_ms());
-        slot.sent = slot.start;
+        (slot.sent, slot.begun) = (slot.start, slot.start);
     }
 
     /// The clock of a slot's job stands still while its content waits for memory, or is written. It stays in flight.
@@ -247,6 +249,8 @@ impl SlotTable {
                 Some(then) => then.saturating_duration_since(slot.start),
                 None => slot.start.elapsed(),
             },
+            stood_still: slot.start.saturating_duration_since(slot.begun)
+                + slot.clock_until().map_or(Duration::ZERO, |since| since.elapsed()),
             was_in_flight: slot.wait.is_none(),
         })
     }

@@ -2,7 +2,8 @@
 //! run, which counts while it goes on, and for programs that read its lines back.
 //!
 //! Times are whole milliseconds, as in a line, so that the summary printed by a run and the one
-//! computed from the same lines are equal to the last digit. The version of HTTP, which a line
+//! computed from the same lines are equal to the last digit. Only `time`, and what is per second of it, a run knows better
+//! where its last jobs waited, for a turn of their host or for memory: such waits are no part of a duration. The version of HTTP, which a line
 //! of CSV does not have, is counted separately, and only where it is known.
 
 #[cfg(test)]
@@ -112,6 +113,11 @@ impl Summary {
         self.resumed += other.resumed;
     }
 
+    /// Takes note that a job was done at that time, later than its start and its duration say where its clock stood still.
+    pub(crate) fn extend_to(&mut self, end_ms: i64) {
+        self.extend_span(end_ms, end_ms);
+    }
+
     fn extend_span(&mut self, start: i64, end: i64) {
         let (first, last) = self.span_ms.unwrap_or((start, end));
         self.span_ms = Some((first.min(start), last.max(end)));
@@ -174,7 +180,8 @@ pub struct Figures<'a> {
     /// Records.
     #[serde(rename = "totalUrls")]
     pub total_urls: u64,
-    /// From the first start to the last end, in ms.
+    /// From the first start to the last end, in ms. Of lines that are read back an end is the start and the duration, without
+    /// waits for a turn or for memory.
     pub time: u64,
     /// The mean duration over all URLs that were started, in ms.
     pub avg: u64,

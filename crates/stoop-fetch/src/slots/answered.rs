@@ -12,14 +12,27 @@ pub(crate) struct Answered {
     pub(crate) job: Started,
     pub(crate) start_ms: i64,
     pub(crate) duration: Duration,
+    /// How long its clock stood still meanwhile: that is no part of the duration.
+    pub(crate) stood_still: Duration,
     /// It was in flight, and did not wait for a turn.
     pub(crate) was_in_flight: bool,
 }
 
 impl Answered {
+    /// A job that was not started until the end of the run, which is that time.
+    pub(crate) fn unstarted(job: Started, start_ms: i64) -> Self {
+        let (duration, stood_still) = (Duration::ZERO, Duration::ZERO);
+        Self { job, start_ms, duration, stood_still, was_in_flight: false }
+    }
+
     /// How long the job took, in whole milliseconds.
     pub(crate) fn duration_ms(&self) -> u64 {
         whole_ms(self.duration)
+    }
+
+    /// When the job was done, in milliseconds of Unix time.
+    pub(crate) fn end_ms(&self) -> i64 {
+        self.start_ms.saturating_add_unsigned(whole_ms(self.duration + self.stood_still))
     }
 
     /// The record of the job.

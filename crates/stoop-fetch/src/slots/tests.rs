@@ -106,7 +106,10 @@ fn a_job_whose_content_waits_for_memory_is_in_flight_and_not_overdue() {
     slots.all[index].stopped = Some(slots.slot(index).start);
     let answered = slots.answer(index).expect("pending");
     assert_eq!((answered.duration, answered.was_in_flight), (Duration::ZERO, true));
+    assert!(answered.stood_still >= limit && answered.stood_still < 3 * limit);
+    assert_eq!(answered.end_ms(), answered.start_ms + answered.stood_still.as_millis() as i64);
     begin(&mut slots, index, b"next", Extent::Whole);
+    assert_eq!(slots.slot(index).begun, slots.slot(index).start, "the next has not stood still");
     assert!(slots.is_overdue(index, Duration::ZERO, Instant::now() + limit));
     assert!(slots.close(index), "it has its permit");
 }

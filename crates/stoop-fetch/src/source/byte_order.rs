@@ -7,44 +7,61 @@ pub(super) const UTF8: &[u8] = b"\xef\xbb\xbf";
 
 const UTF16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// How many bytes tell that an input is UTF-16 though it has no mark: two characters of ASCII, whose other bytes are NUL.
+/// The first of them begins with a mark of UTF-16, and is looked for before that.
+const UTF32: [&[u8]; 2] = [b"\xff\xfe\0\0", b"\0\0\xfe\xff"];
+
+/// How many bytes tell the encoding of an input that has no mark: one character of ASCII or two, whose other bytes are NUL.
 const UNMARKED_BYTES: usize = 4;
 
-/// Whether these first bytes of an input may be those of a mark, or of UTF-16 without one, of which more has to come.
+/// Which of those bytes are NUL.
+const UNMARKED: [(&str, [bool; UNMARKED_BYTES]); 4] = [
+    ("utf-16le", [false, true, false, true]),
+    ("utf-16be", [true, false, true, false]),
+    ("utf-32le", [false, true, true, true]),
+    ("utf-32be", [true, true, true, false]),
+];
+
+/// Whether these first bytes of an input may be those of a mark, or of UTF-16 or UTF-32 without one, of which more has to come.
 pub(super) fn may_go_on(begin: &[u8]) -> bool {
     let is_part = |mark: &[u8]| begin.len() < mark.len() && mark.starts_with(begin);
     let is_unmarked = begin.len() < UNMARKED_BYTES && unmarked(begin).is_some();
-    is_part(UTF8) || UTF16.into_iter().any(is_part) || is_unmarked
+    is_part(UTF8) || UTF16.into_iter().chain(UTF32).any(is_part) || is_unmarked
 }
 
 /// The encoding that these first bytes have by the NUL bytes in them.
 fn unmarked(begin: &[u8]) -> Option<&'static str> {
-    let begin = &begin[..begin.len().min(UNMARKED_BYTES)];
-    let has_nul_at =
-        |odd: usize| begin.iter().enumerate().all(|(at, byte)| (*byte == 0) == (at % 2 == odd));
-    [("utf-16le", 1), ("utf-16be", 0)]
-        .into_iter()
-        .find_map(|(name, odd)| has_nul_at(odd).then_some(name))
+    UNMARKED.into_iter().find_map(|(name, nuls)| {
+        begin.iter().zip(nuls).all(|(byte, is_nul)| (*byte == 0) == is_nul).then_some(name)
+    })
 }
 
-/// Checks the first bytes of an input.
+/// Checks the first bytes of an input, of which no more has to come.
 ///
 /// # Errors
-/// It is UTF-16, as PowerShell writes files: each of its lines would be one that is no job.
+/// It is UTF-16, as PowerShell writes files, or UTF-32: each of its lines would be one that is no job.
 pub(super) fn check(begin: &[u8]) -> io::Result<()> {
     let unmarked = unmarked(begin).filter(|_| begin.len() >= UNMARKED_BYTES);
-    let text = match (UTF16.into_iter().find(|mark| begin.starts_with(mark)), unmarked) {
+    let (name, how) = match (mark(begin), unmarked) {
         (None, None) => return Ok(()),
-        (Some(mark), _) => format!(
-            "it begins with {:02X} {:02X}, as UTF-16 does, and has to be UTF-8: 'iconv -f utf-16 -t utf-8' converts it",
-            mark[0], mark[1]
-        ),
-        (None, Some(name)) => format!(
-            "it has a NUL byte beside each character, as UTF-16 has, and has to be UTF-8: 'iconv -f {name} -t utf-8' \
-             converts it"
-        ),
+        (Some((name, mark)), _) => {
+            let mark: Vec<String> = mark.iter().map(|byte| format!("{byte:02X}")).collect();
+            (name, format!("it begins with {}", mark.join(" ")))
+        }
+        (None, Some(name)) => (name, "it has NUL bytes beside each character".to_owned()),
     };
+    let family = name[..6].to_uppercase();
+    let text = format!(
+        "{how}, as {family} does, and has to be UTF-8: 'iconv -f {name} -t utf-8' converts it"
+    );
     Err(io::Error::new(io::ErrorKind::InvalidData, text))
+}
+
+/// The mark with which an input begins, and the encoding that has it, unless that is UTF-8.
+fn mark(begin: &[u8]) -> Option<(&'static str, &'static [u8])> {
+    let of = |name, marks: [&'static [u8]; 2]| {
+        marks.into_iter().find(|mark| begin.starts_with(mark)).map(|mark| (name, mark))
+    };
+    of("utf-32", UTF32).or_else(|| of("utf-16", UTF16))
 }
 
 #[cfg(test)]
@@ -144,6 +161,44 @@ mod tests {
         }
         for text in [&b"h\0t"[..], b"h", b"\0", b"h\0tt", b"\0\0\0\0", b""] {
             assert!(check(text).is_ok(), "{text:?}");
+        }
+    }
+
+    /// A list in it was told as UTF-16, or was a record for each of its lines.
+    #[test]
+    fn utf_32_is_told_as_that() {
+        type Bytes = fn(u32) -> [u8; 4];
+        let orders = [("utf-32le", u32::to_le_bytes as Bytes), ("utf-32be", u32::to_be_bytes)];
+        for ((name, bytes), mark) in orders.into_iter().zip(["FF FE 00 00", "00 00 FE FF"]) {
+            for (mark, has_mark, by) in [(mark, true, "utf-32"), ("NUL", false, name)] {
+                let encode = |text: &str| -> Vec<u8> {
+                    let mark = has_mark.then_some('\u{feff}');
+                    let all = mark.into_iter().chain(text.chars());
+                    all.flat_map(|character| bytes(character.into())).collect()
+                };
+                // What comes in small pieces and is no XML is told as that.
+                for (step, kinds) in [(1, 3), (2, 3), (3, 3), (usize::MAX, 4)] {
+                    for source in sources(step, &encode).into_iter().take(kinds) {
+                        let (urls, error) = read(source);
+                        let error = error.expect("an error");
+                        assert_eq!((urls.len(), error.kind()), (0, io::ErrorKind::InvalidData));
+                        let text = error.to_string();
+                        let wanted = format!("'iconv -f {by} -t utf-8'");
+                        assert!(text.contains(mark) && text.contains(&wanted), "{text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_of_a_mark_alone_is_told_by_it() {
+        for mark in UTF16 {
+            for source in sources(1, &|_| mark.to_vec()).into_iter().take(3) {
+                let (urls, error) = read(source);
+                assert_eq!(urls.len(), 0);
+                assert!(error.expect("an error").to_string().contains("iconv -f utf-16 "));
+            }
         }
     }
 

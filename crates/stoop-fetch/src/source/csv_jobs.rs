@@ -19,7 +19,7 @@ use super::{Extent, Job, JobOptions, JobSource, Take};
 ///
 /// The column `url` has the URLs, and `id`, if there is one, what the record has as its id; other names and numbers are
 /// the caller's to give. A name is found in other letters too (`URL`), if no column has it exactly. A byte order mark,
-/// blank lines, and any kind of line end are tolerated; blanks around a URL are no part of it. A table in UTF-16 is an error
+/// blank lines, and any kind of line end are tolerated; blanks around a URL are no part of it. A table in UTF-16 or UTF-32 is an error
 /// of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
 ///
 /// ```

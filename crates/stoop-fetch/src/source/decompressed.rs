@@ -1,6 +1,7 @@
 //! An input that may be compressed.
 
 mod frames;
+mod inner;
 mod members;
 mod others;
 
@@ -8,6 +9,7 @@ use std::fmt::{self, Formatter};
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
 use self::frames::Frames;
+use self::inner::Inner;
 use self::members::Members;
 
 /// The first bytes of gzip (RFC 1952 §2.3.1), and of a frame of zstd (RFC 8878 §3.1.1).
@@ -25,7 +27,8 @@ const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 /// What breaks off is an error of the kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof). Bytes behind a member of gzip
 /// that are neither gzip nor zeros are one of the kind [`InvalidData`](io::ErrorKind::InvalidData), and so are those behind a
 /// frame of zstd that are none. What was before them has been read then. What xz, bzip2, lz4, compress, zip, 7z or rar have
-/// compressed is of that kind, too, and nothing of it is read.
+/// compressed is of that kind, too, and nothing of it is read; so is what was compressed twice, and a tar archive that was
+/// compressed.
 ///
 /// ```
 /// use std::io::Read;
@@ -44,8 +47,8 @@ type Seen<R> = Chain<Cursor<Vec<u8>>, R>;
 enum State<R: Read> {
     Unread(R),
     Plain(Seen<R>),
-    Gzip(Box<Members<BufReader<Seen<R>>>>),
-    Zstd(Box<Frames<Seen<R>>>),
+    Gzip(Box<Inner<Members<BufReader<Seen<R>>>>>),
+    Zstd(Box<Inner<Frames<Seen<R>>>>),
     /// The first read failed.
     Failed,
 }
@@ -77,12 +80,7 @@ impl<R: Read> State<R> {
     /// Looks at the first bytes of `input`, as few as tell what it is: more may be long in coming.
     fn of(mut input: R) -> io::Result<Self> {
         let mut begin = Vec::with_capacity(ZSTD.len());
-        while begin.is_empty()
-            || is_part(&begin, GZIP)
-            || is_part(&begin, ZSTD)
-            || is_skipped(&begin) && begin.len() < ZSTD.len()
-            || others::may_go_on(&begin)
-        {
+        while may_be_compressed(&begin) {
             let mut byte = [0];
             match input.read(&mut byte) {
                 Ok(0) => break,
@@ -96,8 +94,10 @@ impl<R: Read> State<R> {
         let is_zstd = begin == ZSTD || is_skipped(&begin) && begin.len() == ZSTD.len();
         let seen = Cursor::new(begin).chain(input);
         Ok(match (is_gzip, is_zstd) {
-            (true, _) => Self::Gzip(Box::new(Members::new(BufReader::new(seen)))),
-            (_, true) => Self::Zstd(Box::new(Frames::new(seen)?)),
+            (true, _) => {
+                Self::Gzip(Box::new(Inner::new(Members::new(BufReader::new(seen)), "gzip")))
+            }
+            (_, true) => Self::Zstd(Box::new(Inner::new(Frames::new(seen)?, "zstd"))),
             _ => Self::Plain(seen),
         })
     }
@@ -107,6 +107,14 @@ impl<R: Read> State<R> {
 pub fn is_compressed(begin: &[u8]) -> bool {
     let is_skipped = begin.len() >= ZSTD.len() && is_skipped(&begin[..ZSTD.len()]);
     begin.starts_with(GZIP) || begin.starts_with(ZSTD) || is_skipped
+}
+
+/// Whether more has to come to tell whether an input that begins so is compressed, here or by others.
+fn may_be_compressed(begin: &[u8]) -> bool {
+    is_part(begin, GZIP)
+        || is_part(begin, ZSTD)
+        || is_skipped(begin) && begin.len() < ZSTD.len()
+        || others::may_go_on(begin)
 }
 
 /// Whether up to four bytes are the beginning of a frame of zstd that is skipped.

@@ -1,13 +1,10 @@
-//! Jobs that a program gives: by an iterator, or by a channel.
+//! Jobs that a program gives: by an iterator, or by a channel of `std`.
 
-use std::error::Error;
-use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::mpsc;
 
 use bytes::Bytes;
-use tokio::sync::mpsc as tokio_mpsc;
 
 use super::{Job, JobOptions, JobSource, Take};
 
@@ -48,7 +45,7 @@ urls!(&str, String, &[u8], Vec<u8>, Bytes);
 /// The jobs of an iterator: of URLs, of pairs of a URL and [`JobOptions`], or of [`Job`]s.
 ///
 /// It is read on a thread of the run, 256 jobs at once, and no further than jobs can be started soon. It should not wait
-/// for its next item: a job that it gave starts after that. What waits is for [`queue`], or a channel.
+/// for its next item: a job that it gave starts after that. What waits is for [`queue`](super::queue), or a channel.
 ///
 /// ```
 /// use stoop_fetch::source::{JobOptions, Jobs};
@@ -79,7 +76,8 @@ impl<I: Iterator<Item: IntoJob> + Send> JobSource for Jobs<I> {
     }
 }
 
-/// The jobs that come by a channel, until all its senders are dropped. [`queue`] is one that tasks can send to.
+/// The jobs that come by a channel, until all its senders are dropped. [`queue`](super::queue) is one that
+/// tasks can send to.
 impl<T: IntoJob + Send> JobSource for mpsc::Receiver<T> {
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
         match self.recv() {
@@ -90,7 +88,7 @@ impl<T: IntoJob + Send> JobSource for mpsc::Receiver<T> {
 }
 
 /// Reports `first`, and those behind it that are there.
-fn give_batch<T: IntoJob>(
+pub(super) fn give_batch<T: IntoJob>(
     first: T,
     mut next: impl FnMut() -> Option<T>,
     take: &mut Take<'_>,
@@ -103,101 +101,12 @@ fn give_batch<T: IntoJob>(
     ControlFlow::Continue(())
 }
 
-/// A queue of up to `capacity` jobs, at least one, that tasks and threads send to, and a run takes from. The run ends once
-/// all senders are dropped and what they sent is done.
-///
-/// A run that is [stopped](crate::Run::stop) takes no more. It drops its end of the queue with the next job that is
-/// sent, or once the senders are dropped.
-///
-/// ```
-/// use stoop_fetch::{Fetch, source};
-///
-/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-/// # let fetch = Fetch::new().client(|client| client.handler(|_: stoop::Request| "a page"));
-/// let (jobs, queue) = source::queue(100);
-/// let (run, mut records) = fetch.start_records(queue)?;
-/// jobs.send("https://example.com/".to_owned()).await?;
-/// let first = records.recv().await.expect("its record");
-/// jobs.send(format!("https://example.com/?after={}", first.outcome.body_bytes)).await?;
-/// drop(jobs);
-/// assert!(records.recv().await.is_some() && records.recv().await.is_none());
-/// run.finished().await.check()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// # }).unwrap();
-/// ```
-pub fn queue<T: IntoJob + Send>(capacity: usize) -> (JobSender<T>, JobQueue<T>) {
-    let (jobs, queue) = tokio_mpsc::channel(capacity.clamp(1, tokio::sync::Semaphore::MAX_PERMITS));
-    (JobSender(jobs), JobQueue(queue))
-}
-
-/// The end of a [`queue`] that a run takes jobs from.
-#[derive(Debug)]
-pub struct JobQueue<T>(tokio_mpsc::Receiver<T>);
-
-impl<T: IntoJob + Send> JobSource for JobQueue<T> {
-    fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
-        match self.0.blocking_recv() {
-            Some(first) => Ok(give_batch(first, || self.0.try_recv().ok(), take).is_continue()),
-            None => Ok(false),
-        }
-    }
-}
-
-/// An end of a [`queue`] that jobs are sent by. Clones are others of the same queue.
-#[derive(Debug)]
-pub struct JobSender<T>(tokio_mpsc::Sender<T>);
-
-impl<T> Clone for JobSender<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T> JobSender<T> {
-    /// Sends a job, and waits while the queue is full. Where the future is dropped, it was not sent.
-    ///
-    /// # Errors
-    /// The run takes no more jobs.
-    pub async fn send(&self, job: T) -> Result<(), NotTaken<T>> {
-        self.0.send(job).await.map_err(|error| NotTaken(error.0))
-    }
-
-    /// The same for a thread, which it blocks. It must not be called inside a runtime of tokio.
-    ///
-    /// # Errors
-    /// The run takes no more jobs.
-    pub fn blocking_send(&self, job: T) -> Result<(), NotTaken<T>> {
-        self.0.blocking_send(job).map_err(|error| NotTaken(error.0))
-    }
-}
-
-/// The error for a job that could not be sent to a [`queue`], because the run takes no more. It has the job.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct NotTaken<T>(pub T);
-
-impl<T> fmt::Debug for NotTaken<T> {
-    /// Without the job, whose fields may be secret.
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NotTaken").finish_non_exhaustive()
-    }
-}
-
-impl<T> Display for NotTaken<T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("the run takes no more jobs")
-    }
-}
-
-impl<T> Error for NotTaken<T> {}
-
 #[cfg(test)]
-mod tests {
-    use std::thread;
-
+pub(super) mod tests {
     use super::*;
 
     /// The URLs that each read reports, and their ids.
-    fn reads(mut source: impl JobSource) -> Vec<Vec<String>> {
+    pub(in crate::source) fn reads(mut source: impl JobSource) -> Vec<Vec<String>> {
         let mut reads = Vec::new();
         loop {
             let mut urls = Vec::new();
@@ -249,21 +158,5 @@ mod tests {
         }
         drop(sender);
         assert_eq!(reads(receiver), [vec!["a", "b", "c"], vec![]]);
-        let (jobs, queue) = queue(2);
-        let sent = thread::spawn(move || ["a", "b", "c"].map(|url| jobs.blocking_send(url)));
-        assert_eq!(reads(queue).concat(), ["a", "b", "c"]);
-        assert_eq!(sent.join().expect("no panic"), [Ok(()); 3]);
-    }
-
-    #[test]
-    fn a_job_that_is_not_taken_comes_back() {
-        let (jobs, receiver) = queue(0);
-        drop(receiver);
-        let error = jobs.clone().blocking_send("http://a/").expect_err("there is no run");
-        assert_eq!(
-            (error.0, error.to_string().as_str()),
-            ("http://a/", "the run takes no more jobs")
-        );
-        assert_eq!(format!("{error:?}"), "NotTaken { .. }");
     }
 }

@@ -36,7 +36,7 @@ const LINE_BYTES_MAX: usize = 4 << 20;
 /// # drop(source);
 /// ```
 ///
-/// A list in UTF-16 is an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
+/// A list in UTF-16 or UTF-32 is an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
 ///
 /// A line that is no job, or longer than 4 MiB, gets a record of the kind `invalid_job`, which says where in the
 /// line and why, and has the `url` and `id` if they could be read. The line itself is in no record, since what it

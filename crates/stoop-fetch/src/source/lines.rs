@@ -15,7 +15,7 @@ const LINE_BYTES_MAX: usize = 64 << 10;
 const READ_BYTES_MAX: usize = 64 << 10;
 
 /// URLs one a line: trimmed, without blank lines and those that start with `#`. A byte order mark before the
-/// first is skipped; that of UTF-16 is an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
+/// first is skipped; UTF-16 and UTF-32 are an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job.
 ///
 /// A line of more than 64 KiB is an `invalid_url`, reported by its first 64 KiB. One that begins with a blank and is
 /// an option, as aria2 has them below its URLs (`  out=name`), is an `invalid_job`, which tells the line's number: a
@@ -58,6 +58,8 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Checks the first bytes of the input, once they tell its encoding.
+    ///
     /// # Errors
     /// The input is not UTF-8. None of it is reported.
     fn check_byte_order(&mut self) -> io::Result<()> {
@@ -109,13 +111,14 @@ impl<R: Read + Send> JobSource for Lines<R> {
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
         let end = self.buffer.len().min(self.filled + READ_BYTES_MAX);
         let read = self.source.read(&mut self.buffer[self.filled..end])?;
-        if read == 0 {
-            return Ok(false);
-        }
         self.bytes += read as u64;
         self.filled += read;
-        if self.is_first {
+        // No job is in what may go on as a mark.
+        if self.is_first && (read == 0 || !byte_order::may_go_on(&self.buffer[..self.filled])) {
             self.check_byte_order()?;
+        }
+        if read == 0 {
+            return Ok(false);
         }
         let mut start = 0;
         while let Some(at) = memchr(b'\n', &self.buffer[self.searched..self.filled]) {

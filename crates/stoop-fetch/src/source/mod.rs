@@ -6,6 +6,7 @@ mod decompressed;
 mod distinct;
 mod distinct_ids;
 mod given;
+mod job_queue;
 mod json_jobs;
 mod lines;
 mod nearest;
@@ -22,7 +23,8 @@ pub use self::csv_jobs::{Column, CsvJobs, Delimiter};
 pub use self::decompressed::{Decompressed, is_compressed};
 pub use self::distinct::Distinct;
 pub use self::distinct_ids::DistinctIds;
-pub use self::given::{IntoJob, JobQueue, JobSender, Jobs, NotTaken, queue};
+pub use self::given::{IntoJob, Jobs};
+pub use self::job_queue::{JobQueue, JobSender, NotSent, NotTaken, queue};
 pub use self::json_jobs::JsonJobs;
 pub use self::lines::Lines;
 #[cfg(feature = "parquet")]

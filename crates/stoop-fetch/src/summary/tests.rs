@@ -22,6 +22,19 @@ fn the_figures_are_those_computed_by_hand() {
     );
 }
 
+/// It took 6.45 s, and was told as 600 ms.
+#[test]
+fn a_job_whose_clock_stood_still_ends_when_it_was_done() {
+    let mut summary = Summary::default();
+    summary.add(ResultCode::Status(200), 1000, 600, 12_900);
+    assert_eq!(summary.figures().time, 600);
+    summary.extend_to(7450);
+    summary.add(ResultCode::Status(200), 1000, 100, 0);
+    summary.extend_to(1100);
+    let figures = summary.figures();
+    assert_eq!((figures.time, figures.max, figures.body_bytes_sec), (6450, 600, 2000));
+}
+
 /// The published row of the fastest client: 7,980 of 10,000 in 49,149 ms are 162 a second and a
 /// share of 0.8.
 #[test]

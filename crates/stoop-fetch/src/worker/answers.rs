@@ -110,6 +110,7 @@ impl<F: RecordFormat> Worker<F> {
         let Outcome { code, body_bytes, http2, .. } = *outcome;
         let mut summary = self.summary.borrow_mut();
         summary.add(code, answered.start_ms, answered.duration_ms(), body_bytes);
+        summary.extend_to(answered.end_ms());
         summary.add_http2(http2);
         self.run.count(self.index, || answered.record(&self.run.settings, outcome));
         let gauge = &self.run.gauges[self.index];
@@ -134,8 +135,7 @@ impl<F: RecordFormat> Worker<F> {
         loop {
             while self.give_up(&mut given_up) {
                 let job = std::mem::take(&mut given_up);
-                let (start_ms, duration) = (unix_ms(), Duration::ZERO);
-                let answered = Answered { job, start_ms, duration, was_in_flight: false };
+                let answered = Answered::unstarted(job, unix_ms());
                 self.write(&answered, &queued);
                 given_up = answered.job;
             }

@@ -5,11 +5,12 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use stoop::{Request, Response, StatusCode};
 use stoop_fetch::format::JsonLines;
 use stoop_fetch::source::Lines;
-use stoop_fetch::{Fetch, FetchError, Stop};
+use stoop_fetch::{Fetch, FetchError, Politeness, Stop};
 
-use super::{LIMIT, Written};
+use super::{LIMIT, Written, run};
 
 /// A server that never answers, and URLs of it.
 fn silent() -> (TcpListener, String) {
@@ -86,4 +87,29 @@ fn the_end_of_a_run_is_told_to_all_that_wait_for_it() {
     let finished = runtime.block_on(run.finished());
     finished.check().expect("nothing went wrong");
     assert_eq!(finished.figures().total_urls, 1);
+}
+
+/// The wait is no part of the job's duration, and the run was told to have taken no longer than that.
+#[test]
+fn the_time_of_a_run_has_the_wait_of_its_last_job_for_the_turn_of_its_host() {
+    let interval = Duration::from_millis(400);
+    let site = |request: Request| match request.path() {
+        "/" => with_location("/page"),
+        _ => Response::from_text("a page"),
+    };
+    let fetch = Fetch::new()
+        .politeness(Politeness::default().interval(interval))
+        .client(move |client| client.handler(site));
+    let list = Lines::new(&b"http://a.test/\n"[..]);
+    let finished = run(fetch, list, JsonLines::new(), Written::default());
+    finished.check().expect("nothing went wrong");
+    let figures = finished.figures();
+    assert_eq!((figures.total_urls, figures.ok), (1, 1));
+    let whole = u64::try_from(interval.as_millis()).expect("small");
+    assert!(figures.time >= whole && figures.max < figures.time, "{figures:?}");
+}
+
+fn with_location(to: &str) -> Response {
+    let found = StatusCode::from_u16(302).expect("a status");
+    Response::from_text("").with_status(found).with_field("location", to).expect("a field")
 }

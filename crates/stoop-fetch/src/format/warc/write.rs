@@ -127,7 +127,7 @@ pub(super) fn put_request_head(
 
 /// Writes the head of a response as HTTP/1.1 would have it, in place of what `head` has: before content of `length`
 /// bytes, if that is kept, whose codings were taken off if it `is_decoded`. The fields that say otherwise are renamed,
-/// as archives do.
+/// as archives do; so is the length where there is no content, as behind a HEAD or with a 304: readers wait for it.
 pub(super) fn put_response_head(
     head: &mut Vec<u8>,
     status: u16,
@@ -144,7 +144,7 @@ pub(super) fn put_response_head(
     for field in fields.iter() {
         let is_gone = field.is("transfer-encoding")
             || is_decoded && field.is("content-encoding")
-            || length.is_some() && field.is("content-length");
+            || field.is("content-length");
         if is_gone {
             head.extend_from_slice(b"X-Archive-Orig-");
         }
@@ -208,6 +208,22 @@ mod tests {
             x-a: b\r\n\
             Content-Length: 3\r\n\r\n";
         assert_eq!(String::from_utf8(head).expect("text"), expected);
+    }
+
+    /// Readers of archives took the record to have broken off.
+    #[test]
+    fn the_length_of_content_that_is_not_there_is_renamed() {
+        for (status, reason) in [(200, "OK"), (204, "No Content"), (304, "Not Modified")] {
+            let mut fields = Fields::new();
+            fields.push("Content-Length", b"1234").expect("a field");
+            fields.push("etag", b"\"a\"").expect("a field");
+            let mut head = Vec::new();
+            put_response_head(&mut head, status, &fields, None, false);
+            let expected = format!(
+                "HTTP/1.1 {status} {reason}\r\nX-Archive-Orig-Content-Length: 1234\r\netag: \"a\"\r\n\r\n"
+            );
+            assert_eq!(String::from_utf8(head).expect("text"), expected);
+        }
     }
 
     #[test]

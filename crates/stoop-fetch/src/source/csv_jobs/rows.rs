@@ -133,14 +133,11 @@ impl<R: Read> Rows<R> {
             (self.start, self.filled) = (0, 0);
         }
         let read = self.source.read(&mut self.buffer[self.filled..])?;
-        if read == 0 {
-            return Ok(false);
-        }
         self.bytes += read as u64;
         self.filled += read;
         if self.is_beginning {
             let begin = &self.buffer[..self.filled];
-            if byte_order::may_go_on(begin) {
+            if read > 0 && byte_order::may_go_on(begin) {
                 return Ok(true);
             }
             if let Err(error) = byte_order::check(begin) {
@@ -150,7 +147,7 @@ impl<R: Read> Rows<R> {
             }
             self.skip_byte_order_mark();
         }
-        Ok(self.parse(each).is_continue())
+        Ok(read > 0 && self.parse(each).is_continue())
     }
 
     /// Reports the first row at the end of the input, if there is no other.

@@ -23,15 +23,20 @@ pub(super) fn may_go_on(begin: &[u8]) -> bool {
     OTHERS.iter().any(|(whole, ..)| begin.len() < whole.len() && is_begin(begin, whole))
 }
 
+/// What an input with these first bytes is, and the command that decompresses it, if it is one of them.
+pub(super) fn find(begin: &[u8]) -> Option<(&'static str, &'static str)> {
+    let is_it = |whole: &[u8]| begin.len() >= whole.len() && is_begin(&begin[..whole.len()], whole);
+    OTHERS.iter().find(|(whole, ..)| is_it(whole)).map(|(_, what, by)| (*what, *by))
+}
+
 /// Checks the first bytes of an input.
 ///
 /// # Errors
 /// It is compressed, or an archive.
 pub(super) fn check(begin: &[u8]) -> io::Result<()> {
-    let is_it = |whole: &[u8]| begin.len() >= whole.len() && is_begin(&begin[..whole.len()], whole);
-    match OTHERS.iter().find(|(whole, ..)| is_it(whole)) {
+    match find(begin) {
         None => Ok(()),
-        Some((_, what, by)) => Err(io::Error::new(
+        Some((what, by)) => Err(io::Error::new(
             ErrorKind::InvalidData,
             format!(
                 "it is {what}; of what is compressed, only gzip and zstd are read: write '{by}' before the command"

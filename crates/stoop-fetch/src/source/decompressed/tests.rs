@@ -4,12 +4,12 @@ use std::io::Write;
 
 use super::*;
 
-fn gzip(text: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).and_then(|()| encoder.finish()).expect("memory")
 }
 
-fn zstd(text: &[u8]) -> Vec<u8> {
+pub(super) fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).expect("memory")
 }
 
@@ -99,7 +99,7 @@ fn what_follows_gzip_and_is_none_was_told_as_a_head_or_an_end_without_a_place() 
 }
 
 /// What was read of an input, and the error with which it ended.
-fn read_until(input: &[u8]) -> (Vec<u8>, io::Error) {
+pub(super) fn read_until(input: &[u8]) -> (Vec<u8>, io::Error) {
     let mut all = Vec::new();
     let error = Decompressed::new(input).read_to_end(&mut all).unwrap_err();
     (all, error)
