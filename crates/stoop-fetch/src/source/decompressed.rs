@@ -1,5 +1,6 @@
 //! An input that may be compressed.
 
+mod begin;
 mod frames;
 mod inner;
 mod members;
@@ -8,17 +9,11 @@ mod others;
 use std::fmt::{self, Formatter};
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
+pub use self::begin::is_compressed;
+use self::begin::{is_gzip, is_zstd, may_be_compressed};
 use self::frames::Frames;
 use self::inner::Inner;
 use self::members::Members;
-
-/// The first bytes of gzip (RFC 1952 §2.3.1), and of a frame of zstd (RFC 8878 §3.1.1).
-const GZIP: &[u8] = &[0x1f, 0x8b];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
-/// The first bytes of a frame of zstd that is skipped, such as one of a table for seeking, behind a first one of 0x50 to 0x5f
-/// (RFC 8878 §3.1.2).
-const ZSTD_SKIPPED: &[u8] = &[0x2a, 0x4d, 0x18];
 
 /// Reads what gzip or zstd compressed, by its first bytes, and all else as it is. Several members or frames, one after
 /// the other, are one input; frames of zstd that are to be skipped are, and so are zeros behind a member of gzip, with which
@@ -79,7 +74,7 @@ impl<R: Read> Read for Decompressed<R> {
 impl<R: Read> State<R> {
     /// Looks at the first bytes of `input`, as few as tell what it is: more may be long in coming.
     fn of(mut input: R) -> io::Result<Self> {
-        let mut begin = Vec::with_capacity(ZSTD.len());
+        let mut begin = Vec::new();
         while may_be_compressed(&begin) {
             let mut byte = [0];
             match input.read(&mut byte) {
@@ -90,10 +85,9 @@ impl<R: Read> State<R> {
             }
         }
         others::check(&begin)?;
-        let is_gzip = begin == GZIP;
-        let is_zstd = begin == ZSTD || is_skipped(&begin) && begin.len() == ZSTD.len();
+        let kinds = (is_gzip(&begin), is_zstd(&begin));
         let seen = Cursor::new(begin).chain(input);
-        Ok(match (is_gzip, is_zstd) {
+        Ok(match kinds {
             (true, _) => {
                 Self::Gzip(Box::new(Inner::new(Members::new(BufReader::new(seen)), "gzip")))
             }
@@ -101,31 +95,6 @@ impl<R: Read> State<R> {
             _ => Self::Plain(seen),
         })
     }
-}
-
-/// Whether an input that begins with these four bytes or more is compressed, as [`Decompressed`] knows it.
-pub fn is_compressed(begin: &[u8]) -> bool {
-    let is_skipped = begin.len() >= ZSTD.len() && is_skipped(&begin[..ZSTD.len()]);
-    begin.starts_with(GZIP) || begin.starts_with(ZSTD) || is_skipped
-}
-
-/// Whether more has to come to tell whether an input that begins so is compressed, here or by others.
-fn may_be_compressed(begin: &[u8]) -> bool {
-    is_part(begin, GZIP)
-        || is_part(begin, ZSTD)
-        || is_skipped(begin) && begin.len() < ZSTD.len()
-        || others::may_go_on(begin)
-}
-
-/// Whether up to four bytes are the beginning of a frame of zstd that is skipped.
-fn is_skipped(begin: &[u8]) -> bool {
-    let Some((first, rest)) = begin.split_first() else { return false };
-    (0x50..=0x5f).contains(first) && ZSTD_SKIPPED.starts_with(rest)
-}
-
-/// Whether `begin` is a part of `whole` and not all of it.
-fn is_part(begin: &[u8], whole: &[u8]) -> bool {
-    begin.len() < whole.len() && whole.starts_with(begin)
 }
 
 impl<R: Read> fmt::Debug for Decompressed<R> {

@@ -3,7 +3,8 @@
 
 use std::io::{self, Cursor, ErrorKind, Read};
 
-use super::{is_compressed, may_be_compressed, others};
+use super::begin::{is_compressed, may_be_compressed};
+use super::others;
 
 /// What the head of a tar archive has, and where (POSIX.1, ustar; the archives of GNU's tar have it, too).
 const TAR: &[u8] = b"ustar";
