@@ -5,6 +5,7 @@ use std::future::pending;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::exit;
+use std::thread;
 use std::time::Duration;
 
 use stoop_fetch::format::{Csv, JsonLines, Parquet, Shards, Tar, Warc};
@@ -116,7 +117,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
 
     let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control = control.map_err(cannot_start)?;
-    let signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
+    let mut signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
     let begin = Begin::new(fetch, source, folder, &plan.output, sink);
     let run = start(begin, &plan).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
@@ -125,7 +126,17 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         FetchError::Write(error) => cannot_open(&plan.output, &error),
         error => CommandFailure::Usage(error.to_string()),
     })?;
-    let signal = control.block_on(watch(&run, &plan, signals, progress.as_ref()));
+    let watched = control.block_on(watch(&run, &plan, &mut signals, progress.as_ref()));
+    let Watched { cause: signal, interrupted } = watched;
+    // What is written from now on, the summary at last, may have a reader that reads nothing.
+    thread::spawn(move || {
+        loop {
+            let number = control.block_on(signals.next());
+            if interrupted.is_none_or(|first| ends_at_once(number, first)) {
+                exit_by(number);
+            }
+        }
+    });
     if let Some(progress) = progress {
         progress.clear();
     }
@@ -244,14 +255,31 @@ fn source_name(source: &UrlSource) -> String {
     }
 }
 
+/// What was heard while a run went on.
+struct Watched {
+    /// The signal that ended it.
+    cause: Option<u8>,
+    /// When the first signal came.
+    interrupted: Option<Instant>,
+}
+
+/// Whether a signal ends the process at once, after a first one then.
+fn ends_at_once(number: u8, first: Instant) -> bool {
+    first.elapsed() >= SAME_SIGNAL_WINDOW && number != signals::HANGUP
+}
+
+fn exit_by(number: u8) -> ! {
+    exit(i32::from(CommandFailure::Signal(number).exit_code()))
+}
+
 /// Waits until the last line is written, and ends the run before that on a signal, which is returned, or by
 /// `--duration`.
 async fn watch(
     run: &Run,
     plan: &FetchPlan,
-    mut signals: Signals,
+    signals: &mut Signals,
     progress: Option<&ProgressDisplay>,
-) -> Option<u8> {
+) -> Watched {
     let begin = Instant::now();
     let every = progress.map_or(Duration::from_secs(1), ProgressDisplay::every);
     let mut ticks = interval_at(begin + every, every);
@@ -267,11 +295,11 @@ async fn watch(
         };
         tokio::select! {
             biased;
-            () = run.ended() => return cause,
+            () = run.ended() => return Watched { cause, interrupted },
             number = signals.next() => {
                 let first = *interrupted.get_or_insert_with(Instant::now);
-                if first.elapsed() >= SAME_SIGNAL_WINDOW && number != signals::HANGUP {
-                    exit(i32::from(CommandFailure::Signal(number).exit_code()));
+                if ends_at_once(number, first) {
+                    exit_by(number);
                 }
                 // A signal after the end of --duration changes nothing but the speed of it.
                 if !run.is_stopping() {

@@ -168,10 +168,14 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
 fn a_standard_error_that_is_not_read_kept_runs_from_their_end() {
     let server = Server::start();
     let hanging = server.url("/hang");
-    for (options, signal, code) in [("--duration 1", None, 0), ("", Some("-TERM"), 143)] {
+    for (options, signal, code) in [
+        ("--duration 1 --summary none", None, 0),
+        ("--summary none", Some("-TERM"), 143),
+        // The first ends the run, and another one the summary.
+        ("", Some("-TERM"), 143),
+    ] {
         let (reader, writer) = full_pipe();
-        let line =
-            format!("fetch -t 60 {options} --progress-every 0.1 --summary none -f csv {hanging}");
+        let line = format!("fetch -t 60 {options} --progress-every 0.1 -f csv {hanging}");
         let mut command = stoop(&line);
         command.stdin(Stdio::null()).stderr(writer);
         let mut child = command.spawn().expect("it runs");
@@ -186,6 +190,11 @@ fn a_standard_error_that_is_not_read_kept_runs_from_their_end() {
         while status.is_none() && begin.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(20));
             status = child.try_wait().expect("it can be asked");
+            if let (None, Some(signal), "", 0) =
+                (status, signal, options, begin.elapsed().as_millis() / 20 % 50)
+            {
+                kill(&child, signal);
+            }
         }
         // What hangs is to end with the test.
         drop(reader);
