@@ -25,7 +25,7 @@ pub(super) fn check(args: &FetchArgs, words: &[String]) -> Result<(), CommandFai
 ///
 /// # Errors
 /// [`CommandFailure::Usage`], which says what to type instead, and what to type if it is a host.
-fn check_urls(urls: &[String]) -> Result<(), CommandFailure> {
+pub(super) fn check_urls(urls: &[String]) -> Result<(), CommandFailure> {
     if urls.len() == 1 && urls[0] == "help" {
         return Err(CommandFailure::Usage(
             "'stoop fetch --help' explains the command; https://help is the host of that name"

@@ -5,6 +5,8 @@ use super::counterparts::{COUNTERPARTS, Counterpart};
 use super::misread::FLAGS;
 use super::*;
 
+mod commands;
+
 /// All options as they are typed.
 fn typed() -> Vec<(String, bool)> {
     let mut all = Vec::new();
@@ -73,9 +75,16 @@ fn no_option_has_two_answers() {
     }
 }
 
+/// What is told of the words of a line, with no variables and no terminals.
 fn told(line: &str) -> Option<String> {
     let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-    said(&words)
+    let environment = Environment {
+        variable: |_| None,
+        stdin_is_terminal: false,
+        stdout_is_terminal: false,
+        stderr_columns: None,
+    };
+    said_in(&words, &environment)
 }
 
 #[test]
@@ -181,118 +190,5 @@ fn no_option_of_this_program_is_one_of_another() {
         if option.starts_with("--") {
             assert_eq!(told(&format!("{option}=1k")), None, "{option}");
         }
-    }
-}
-
-/// Each was told alone, so that the command was run once for each of them.
-#[test]
-fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
-    for (line, names, written) in [
-        (
-            "-l hosts.txt -sc -title -td -json -o out",
-            "-l -sc -title -td -json",
-            Some("-i hosts.txt -o out --http-fallback --max-redirects 0 -f jsonl --extract title"),
-        ),
-        (
-            "-i list -P dir -c --tries=3 -w 1",
-            "-P -c --tries -w",
-            Some(
-                "-i list --save dir --run FOLDER --retry 3 --host-interval 1 --save-as url --max-body none -t 3600 \
-                 --read-timeout 30",
-            ),
-        ),
-        (
-            "-i list -d dir -j 16 -x 4 -k1M -s16",
-            "-d -j -x -k -s",
-            Some(
-                "-i list --save dir -c 16 --per-host 4 --save-as url --max-body none -t 3600 --read-timeout 30",
-            ),
-        ),
-        ("-Z --parallel-max 50 -K list", "-Z --parallel-max -K", None),
-        ("-sSLk -m 10 http://a/", "-s -S -L -k -m", Some("-q --insecure -t 10 http://a/")),
-        ("-fsSL http://a/", "-f -s -S -L", Some("--fail -q http://a/")),
-        ("-sSfL http://a/", "-s -S -f -L", Some("-q --fail http://a/")),
-        (
-            "-L -O http://a/1",
-            "-L -O",
-            Some("http://a/1 --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
-        ),
-        ("-O a.html http://a/1", "-O", None),
-        ("-k -d password=1 http://a/", "-k", None),
-        ("-w %{http_code} http://a/", "-w", None),
-        (
-            "-k -A me/1 -U other/1 http://a/?b",
-            "-k -U",
-            Some("--insecure -A me/1 -A other/1 'http://a/?b'"),
-        ),
-        ("-sc -ip -p 80 http://a/", "-sc -ip -p", None),
-        (
-            "-u a.example -title -server -tls-grab -f csv",
-            "-u -title",
-            Some("-f csv --http-fallback --max-redirects 0 --extract title,server,tls a.example"),
-        ),
-        ("-l list -fr -nf -mc 200", "-l -fr -nf -mc", Some("-i list --match-code 200")),
-        (
-            "-i list -P d -T 60 --max-body 1k",
-            "-P -T",
-            Some("-i list --save d -t 60 --max-body 1k --save-as url --read-timeout 30"),
-        ),
-        ("-l list -sc -nope", "-l -sc", None),
-        (
-            "-l list -http2 -hash sha256",
-            "-l -http2 -hash",
-            Some("-i list --digest sha256 --http-fallback --max-redirects 0 -f jsonl"),
-        ),
-        ("-k -H Authorization:x http://a/", "-k", None),
-        ("-k -- -x", "-k", Some("--insecure -- -x")),
-    ] {
-        let said = told(line).unwrap_or_else(|| panic!("{line}"));
-        let (lines, command) = match said.split_once("\nSo it is written here") {
-            Some((lines, rest)) => (lines, rest.split_once(":\n  stoop fetch ").map(|it| it.1)),
-            None => (said.as_str(), None),
-        };
-        for (at, name) in names.split(' ').enumerate() {
-            let line = lines.lines().nth(at).unwrap_or_default();
-            let is_told = line.starts_with(&format!("fetch has no {name}: "))
-                || line.starts_with(&format!("{name} "))
-                || line.contains(&format!("if {name} was meant"));
-            assert!(is_told, "{name} in {said}");
-        }
-        assert_eq!(command, written, "{line}");
-    }
-    let said = told("-sc -json").expect("two");
-    assert!(said.contains("\nfetch has no -json: see -sc\n"), "{said}");
-}
-
-/// What is written for a command, and what the guide has beside it, are the same options.
-#[test]
-fn the_guide_has_the_commands_that_are_told() {
-    let guide = include_str!("../../../../stoop/docs/fetching.md");
-    let mut rows = 0;
-    for row in guide.lines().filter_map(|line| line.strip_prefix("| `")) {
-        let mut cells = row.split("` | `");
-        let (Some(theirs), Some(ours)) = (cells.next(), cells.next()) else { continue };
-        let theirs = ["httpx ", "aria2c ", "wget "].iter().find_map(|it| theirs.strip_prefix(it));
-        let ours = ours.strip_prefix("stoop fetch ").and_then(|it| it.split('`').next());
-        let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
-        let said = told(theirs).unwrap_or_else(|| panic!("{theirs}"));
-        let Some((_, written)) = said.split_once("\n  stoop fetch ") else { continue };
-        let sorted = |command: &str| {
-            let mut words: Vec<_> = command.split(' ').map(str::to_owned).collect();
-            words.sort_unstable();
-            words
-        };
-        assert_eq!(sorted(written), sorted(ours), "{theirs}");
-        rows += 1;
-    }
-    assert_eq!(rows, 4, "httpx twice, wget and aria2");
-}
-
-#[test]
-fn words_are_quoted_as_a_shell_reads_them() {
-    for (word, quoted) in
-        [("a/b.c:1", "a/b.c:1"), ("", "''"), ("it's", r"'it'\''s'"), ("a b", "'a b'"), ("~", "'~'")]
-    {
-        assert_eq!(command::quoted(word), quoted);
     }
 }
