@@ -2,6 +2,7 @@
 
 use super::of_answers::OF_ANSWERS;
 use super::of_requests::OF_REQUESTS;
+use super::program::Program;
 
 /// A name with several letters behind one - is httpx's, or wget's, and may be typed with two.
 pub(super) fn rows() -> impl Iterator<Item = &'static (&'static [&'static str], &'static str)> {
@@ -20,7 +21,7 @@ pub(super) fn by_name<T>(typed: &str, find: impl Fn(&str) -> Option<T>) -> Optio
 }
 
 /// The option that is meant where two programs have one of this name: its value tells.
-pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>) -> &'a str {
+pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>, program: Option<Program>) -> &'a str {
     let value = value.unwrap_or_default();
     let has_digits = value.starts_with(|first: char| first.is_ascii_digit());
     match typed {
@@ -31,8 +32,23 @@ pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>) -> &'a str {
         "-u" if is_user(value) => "--user",
         // A flag of curl's; that of wget has the name of a file.
         "-O" if value.is_empty() || stoop_fetch::target::has_scheme(value) => "--remote-name",
-        _ => typed,
+        _ => in_program(typed, program).unwrap_or(typed),
     }
+}
+
+/// What a letter means in one program, where it means something else in others.
+fn in_program(typed: &str, program: Option<Program>) -> Option<&'static str> {
+    Some(match (program?, typed) {
+        (Program::Aria2, "-m") => "--max-tries",
+        (Program::Aria2, "-l") => "--log",
+        (Program::Wget, "-m") => "--mirror",
+        (Program::Wget, "-l") => "--level",
+        (Program::Wget, "-k") => "--convert-links",
+        (Program::Wget, "-p") => "--page-requisites",
+        (Program::Wget, "-b") => "--background",
+        (Program::Curl, "-S") => "--show-error",
+        _ => return None,
+    })
 }
 
 /// Whether a value is USER:PASSWORD, and no URL, host with a port, or name of a program.

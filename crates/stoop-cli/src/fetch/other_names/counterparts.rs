@@ -15,6 +15,10 @@ pub(super) enum Counterpart {
     WordsForValue(&'static str),
     /// This option, with its value.
     Option(&'static str),
+    /// Retries, one less than the tries that its value is.
+    Tries,
+    /// The bytes of content that are read at most, without an error.
+    Truncated,
     /// Its value alone.
     Value,
     /// Files are saved, in this folder unless another option names one.
@@ -29,7 +33,12 @@ impl Counterpart {
     /// Whether the option has a value.
     pub(super) fn takes_value(self) -> bool {
         match self {
-            Self::NothingForValue | Self::WordsForValue(_) | Self::Option(_) | Self::Value => true,
+            Self::NothingForValue
+            | Self::WordsForValue(_)
+            | Self::Option(_)
+            | Self::Tries
+            | Self::Truncated
+            | Self::Value => true,
             Self::Nothing | Self::Words(_) | Self::Saved | Self::Lines | Self::Extract(_) => false,
         }
     }
@@ -42,7 +51,8 @@ pub(super) fn counterpart(typed: &str) -> Option<Counterpart> {
 }
 
 use Counterpart::{
-    Extract, Lines, Nothing, NothingForValue, Option as Is, Saved, Value, Words, WordsForValue,
+    Extract, Lines, Nothing, NothingForValue, Option as Is, Saved, Tries, Truncated, Value, Words,
+    WordsForValue,
 };
 
 /// Names without one here have none: what they mean takes more than a word, or is not done.
@@ -141,7 +151,8 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     (Is("-t"), &["-timeout", "--max-time", "-m", "-T"]),
     (Is("--speed-limit"), &["-Y", "--lowest-speed-limit"]),
     (Is("--speed-time"), &["-y"]),
-    (Is("--retry"), &["-retries", "--tries", "--max-tries"]),
+    (Is("--retry"), &["-retries"]),
+    (Tries, &["--tries", "--max-tries"]),
     (Is("--max-redirects"), &["-maxr", "--max-redirs", "--max-redirect"]),
     (Is("--cacert"), &["--ca-certificate"]),
     (Is("--cert"), &["--certificate"]),
@@ -157,7 +168,8 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     ),
     (Is("-o"), &["--output-file"]),
     (Is("--progress-every"), &["-si", "-stats-interval", "--summary-interval"]),
-    (Is("--max-body"), &["--max-filesize", "-rstr", "-response-size-to-read"]),
+    (Is("--max-body"), &["--max-filesize"]),
+    (Truncated, &["-rstr", "-response-size-to-read"]),
     (Is("--match-code"), &["-mc", "-match-code"]),
     (Is("--skip-code"), &["-fc", "-filter-code"]),
     (Is("--match-text"), &["-mr", "-match-regex"]),

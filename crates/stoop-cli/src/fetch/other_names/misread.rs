@@ -82,13 +82,28 @@ pub(super) fn misread(
             format!("-t is {shown} here; for {value} URLs at once write '-c {value}'"),
             Some(Counterpart::Option("-c")),
         ),
-        't' if is_number(value) && program == Some(Program::Wget) => (
-            format!("-t is {shown} here; for {value} tries write '--retry {value}'"),
-            Some(Counterpart::Option("--retry")),
+        't' if is_number(value) && program == Some(Program::Wget) => {
+            (format!("-t is {shown} here; {}", tries(value)), Some(Counterpart::Tries))
+        }
+        'o' if value != "-" && program.is_some_and(Program::outputs_content) => (
+            format!(
+                "-o is {shown} here, for the lines; for content write '--save DIR', or 'stoop get -o {value} URL' for that of \
+                 one URL"
+            ),
+            None,
         ),
         _ => return None,
     };
     Some(Misread { said, counterpart })
+}
+
+/// What to write for a number of tries, the first of which is no retry.
+fn tries(count: &str) -> String {
+    match count.parse::<u32>().ok().and_then(|count| count.checked_sub(1)) {
+        None => format!("for {count}, tries without end, there is nothing: write '--retry N'"),
+        Some(0) => "for one try leave it out".to_owned(),
+        Some(retries) => format!("for {count} tries write '--retry {retries}'"),
+    }
 }
 
 /// Whether what is to be sent is a folder that content was to be saved in.

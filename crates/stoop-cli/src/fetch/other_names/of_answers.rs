@@ -33,9 +33,11 @@ pub(super) const OF_ANSWERS: &[(&[&str], &str)] = &[
         &["--create-dirs", "--force-directories", "--auto-file-renaming", "--allow-overwrite"],
         "leave it out: '--save DIR' makes folders, and overwrites no file",
     ),
+    (&["--max-filesize"], "write '--max-body SIZE'"),
+    (&["-rstr", "-response-size-to-read"], "write '--max-body SIZE --truncate'"),
     (
-        &["--max-filesize", "-rstr", "-response-size-to-read", "-Q", "--quota"],
-        "write '--max-body SIZE'",
+        &["-Q", "--quota"],
+        "leave it out: '--max-body SIZE' bounds the content of each URL, and '--limit N' their number",
     ),
     (
         &[

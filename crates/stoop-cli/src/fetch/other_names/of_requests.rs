@@ -70,7 +70,11 @@ pub(super) const OF_REQUESTS: &[(&[&str], &str)] = &[
     (&["-timeout", "--max-time"], "write '-t SECONDS'"),
     (&["-Y", "--lowest-speed-limit"], "write '--speed-limit BYTES'"),
     (&["-y"], "write '--speed-time SECONDS'"),
-    (&["-retries", "--tries", "--max-tries"], "write '--retry N'"),
+    (&["-retries"], "write '--retry N'"),
+    (
+        &["--tries", "--max-tries"],
+        "write '--retry N', with one less, as the first try counts there; none is without end",
+    ),
     (
         &[
             "--waitretry",

@@ -6,8 +6,8 @@ use clap::{Arg, Command};
 
 use super::absent::{instead_of, meant};
 use super::counterparts::{Counterpart, counterpart};
-use super::misread::misread;
-use super::program::Program;
+use super::misread::{Misread, misread};
+use super::program::{Program, is_fail_and_silent, is_of_curl};
 use crate::fetch::HYPHEN_VALUES;
 
 /// A part of a command, in its order.
@@ -63,12 +63,21 @@ impl<'a> Reader<'a> {
         let letters = word.strip_prefix('-').filter(|rest| !rest.is_empty());
         match (letters, word.strip_prefix("--")) {
             (None, _) => self.own(word),
-            _ if instead_of(name).is_some() && !is_input(name) && !self.is_own(name) => {
+            _ if self.is_absent(word, name) => {
                 self.absent(name, name, attached);
             }
             (_, Some(_)) => self.long(word, name, attached),
             (Some(letters), None) => self.letters(letters),
         }
+    }
+
+    /// Whether a word is an option of another program by its whole name.
+    fn is_absent(&self, word: &str, name: &str) -> bool {
+        let next = self.words.get(self.at).map(String::as_str);
+        instead_of(name).is_some()
+            && !is_input(name)
+            && !self.is_own(name)
+            && !is_fail_and_silent(word, next)
     }
 
     /// Whether this program has an option of this name: httpx has -match-code.
@@ -89,14 +98,32 @@ impl<'a> Reader<'a> {
 
     /// An option that begins with two hyphens, as it is typed.
     fn long(&mut self, word: &str, name: &str, attached: Option<&str>) {
-        self.own(word);
         let arg = self.command.get_arguments().find(|arg| arg.get_long() == name.get(2..));
-        if let Some(arg) = arg.filter(|arg| takes_value(arg) && attached.is_none())
-            && let Some(value) = self.next_value(may_have_hyphen(arg))
-        {
-            self.at += 1;
+        let arg = arg.filter(|arg| takes_value(arg));
+        let next = arg.filter(|_| attached.is_none());
+        let next = next.and_then(|arg| self.next_value(may_have_hyphen(arg)));
+        self.at += usize::from(next.is_some());
+        let output = arg.filter(|arg| arg.get_short() == Some('o'));
+        let meant =
+            output.and_then(|arg| misread('o', &shown(arg), attached.or(next), self.program));
+        if let Some(meant) = meant {
+            return self.misread(name, meant, None);
+        }
+        self.own(word);
+        if let Some(value) = next {
             self.own(value);
         }
+    }
+
+    /// An option of this program that was meant as one of another.
+    fn misread(&mut self, typed: &str, meant: Misread, value: Option<&str>) {
+        self.parts.push(Part::Other(OtherOption {
+            typed: typed.to_owned(),
+            said: meant.said,
+            instead: None,
+            value: value.map(str::to_owned),
+            counterpart: meant.counterpart,
+        }));
     }
 
     /// Letters behind one hyphen.
@@ -142,13 +169,7 @@ impl<'a> Reader<'a> {
                 self.own(format!("-{flags}"));
             }
             let takes_value = meant.counterpart.is_none_or(Counterpart::takes_value);
-            self.parts.push(Part::Other(OtherOption {
-                typed: format!("-{letter}"),
-                said: meant.said,
-                instead: None,
-                value: value.filter(|_| takes_value).map(str::to_owned),
-                counterpart: meant.counterpart,
-            }));
+            self.misread(&format!("-{letter}"), meant, value.filter(|_| takes_value));
             return value.filter(|_| !takes_value).map_or((), |value| self.own(value));
         }
         self.own(format!("-{flags}{letter}{rest}"));
@@ -160,20 +181,14 @@ impl<'a> Reader<'a> {
     /// The flag that ends with an exit code where a URL failed.
     fn fail_flag(&mut self, arg: &Arg) {
         if let Some(meant) = misread('f', &shown(arg), None, self.program) {
-            self.parts.push(Part::Other(OtherOption {
-                typed: "-f".to_owned(),
-                said: meant.said,
-                instead: None,
-                value: None,
-                counterpart: meant.counterpart,
-            }));
+            self.misread("-f", meant, None);
         }
     }
 
     /// An option that is absent here, `typed` so. Returns whether what is attached to it is its value.
     fn absent(&mut self, name: &str, typed: &str, attached: Option<&str>) -> bool {
         let next = attached.is_none().then(|| self.next_value(false)).flatten();
-        let name = meant(name, attached.or(next));
+        let name = meant(name, attached.or(next), self.program);
         let counterpart = counterpart(name);
         let takes_value = counterpart.is_some_and(Counterpart::takes_value);
         let value = attached.or(next).filter(|_| takes_value);
@@ -197,11 +212,6 @@ impl<'a> Reader<'a> {
 /// Whether a name is `-i` with a file that is there.
 fn is_input(name: &str) -> bool {
     name.strip_prefix("-i").is_some_and(|file| !file.is_empty() && Path::new(file).exists())
-}
-
-/// Whether letters are flags of curl's, such as sSL.
-fn is_of_curl(letters: &str) -> bool {
-    !letters.is_empty() && letters.chars().all(|letter| "sSLkvOJ#Z".contains(letter))
 }
 
 /// An option of this program with the name of its value, as its help has it.

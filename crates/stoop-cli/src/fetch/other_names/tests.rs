@@ -145,7 +145,17 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("-d new/ -i urls", "-d new/ would be sent as content here: write '--save"),
         ("-d new -j 16 -i urls", "-d new would be sent as content here: write '--save"),
         ("-t 50 -sc -i urls", "-t is --timeout <SECONDS> here; for 50 URLs at once"),
-        ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries"),
+        ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries write '--retry 2'"),
+        ("-t 1 -nc -i urls", "-t is --timeout <SECONDS> here; for one try leave it out"),
+        ("-t 0 -nc -i urls", "-t is --timeout <SECONDS> here; for 0, tries without end, there is"),
+        ("-t 2 -T 10 -i urls", "-t is --timeout <SECONDS> here; for 2 tries write '--retry 1'"),
+        ("-t 2 --waitretry 1 -i urls", "-t is --timeout <SECONDS> here; for 2 tries"),
+        ("-o a.html -sL http://a/", "-o is --output <FILE> here, for the lines; for content write"),
+        ("-o a.bin -j 4 -i urls", "-o is --output <FILE> here, for the lines"),
+        ("--output=a -L http://a/", "-o is --output <FILE> here, for the lines"),
+        ("-fs http://a/", "-f is --format <FORMAT> here; to end with"),
+        ("-fs nothing http://a/", "fetch has no -fs: write '--match-text REGEX'"),
+        ("-m 5 -j 4 -i urls", "fetch has no -m: write '--retry N', with one less"),
     ] {
         let said = told(line);
         assert!(said.as_deref().is_some_and(|said| said.starts_with(expected)), "{line}: {said:?}");

@@ -15,7 +15,7 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
             "-i list -P dir -c --tries=3 -w 1",
             "-P -c --tries -w",
             Some(
-                "-i list --save dir --run FOLDER --retry 3 --host-interval 1 --save-as url --max-body none -t 3600 \
+                "-i list --save dir --run FOLDER --retry 2 --host-interval 1 --save-as url --max-body none -t 3600 \
                  --read-timeout 30",
             ),
         ),
@@ -59,6 +59,37 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         ),
         ("-k -H Authorization:x http://a/", "-k", None),
         ("-k -- -x", "-k", Some("--insecure -- -x")),
+        (
+            "-T 10 -t 2 -i list",
+            "-T -t",
+            Some(
+                "-t 10 --retry 1 -i list --save . --save-as url --max-body none --read-timeout 30",
+            ),
+        ),
+        (
+            "-i list -m 5 -j 4 --max-overall-download-limit=1M",
+            "-m -j --max-overall-download-limit",
+            Some(
+                "-i list --retry 4 -c 4 --max-bandwidth 1M --save . --save-as url --max-body none -t 3600 --read-timeout 30",
+            ),
+        ),
+        (
+            "--max-tries=1 -i list",
+            "--max-tries",
+            Some("-i list --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
+        ),
+        ("--tries=0 -i list", "--tries", None),
+        ("-t 0 -w 1 -i list", "-t -w", None),
+        ("-i list -l 2 -nc", "-l -nc", None),
+        ("--spider -i list", "--spider", Some("-I -i list")),
+        ("-sL -o a.html http://a/", "-s -L -o", None),
+        ("-fs http://a/", "-f -s", Some("--fail -q http://a/")),
+        ("-s -S http://a/", "-s -S", Some("-q http://a/")),
+        (
+            "-l list -rstr 1k",
+            "-l -rstr",
+            Some("-i list --max-body 1k --truncate --http-fallback --max-redirects 0"),
+        ),
     ] {
         let said = told(line).unwrap_or_else(|| panic!("{line}"));
         let (lines, command) = match said.split_once("\nSo it is written here") {
