@@ -1,13 +1,11 @@
 //! Finds options of other programs among the words of a command.
 
-use std::path::Path;
-
 use clap::{Arg, Command};
 
 use super::absent::{instead_of, meant};
 use super::counterparts::{Counterpart, counterpart};
-use super::misread::{Misread, misread};
-use super::program::{Program, is_fail_and_silent, is_of_curl};
+use super::misread::{Beside, Misread, is_input, misread};
+use super::program::{is_fail_and_silent, is_of_curl};
 use crate::fetch::HYPHEN_VALUES;
 
 /// A part of a command, in its order.
@@ -36,8 +34,7 @@ pub(super) struct OtherOption {
 pub(super) fn parts(words: &[String], command: &Command) -> Vec<Part> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (words, rest) = words.split_at(end);
-    let mut reader =
-        Reader { words, at: 0, command, program: Program::of(words), parts: Vec::new() };
+    let mut reader = Reader { words, at: 0, command, beside: Beside::of(words), parts: Vec::new() };
     while let Some(word) = words.get(reader.at) {
         reader.at += 1;
         reader.word(word);
@@ -50,7 +47,7 @@ struct Reader<'a> {
     words: &'a [String],
     at: usize,
     command: &'a Command,
-    program: Option<Program>,
+    beside: Beside,
     parts: Vec<Part>,
 }
 
@@ -83,7 +80,9 @@ impl<'a> Reader<'a> {
     /// Whether this program has an option of this name: httpx has -match-code.
     fn is_own(&self, name: &str) -> bool {
         let long = name.strip_prefix("--");
-        long.is_some() && self.command.get_arguments().any(|arg| arg.get_long() == long)
+        // The parser of options has that by itself.
+        name == "--help"
+            || long.is_some() && self.command.get_arguments().any(|arg| arg.get_long() == long)
     }
 
     fn own(&mut self, word: impl Into<String>) {
@@ -105,7 +104,7 @@ impl<'a> Reader<'a> {
         self.at += usize::from(next.is_some());
         let output = arg.filter(|arg| arg.get_short() == Some('o'));
         let meant =
-            output.and_then(|arg| misread('o', &shown(arg), attached.or(next), self.program));
+            output.and_then(|arg| misread('o', &shown(arg), attached.or(next), self.beside));
         if let Some(meant) = meant {
             return self.misread(name, meant, None);
         }
@@ -162,7 +161,7 @@ impl<'a> Reader<'a> {
         let next = || self.next_value(may_have_hyphen(arg)).filter(is_value);
         let attached = (!rest.is_empty()).then(|| rest.strip_prefix('=').unwrap_or(rest));
         let value = attached.or_else(next);
-        let meant = misread(letter, &shown(arg), value, self.program);
+        let meant = misread(letter, &shown(arg), value, self.beside);
         self.at += usize::from(value.is_some() && attached.is_none());
         if let Some(meant) = meant {
             if !flags.is_empty() {
@@ -180,7 +179,7 @@ impl<'a> Reader<'a> {
 
     /// The flag that ends with an exit code where a URL failed.
     fn fail_flag(&mut self, arg: &Arg) {
-        if let Some(meant) = misread('f', &shown(arg), None, self.program) {
+        if let Some(meant) = misread('f', &shown(arg), None, self.beside) {
             self.misread("-f", meant, None);
         }
     }
@@ -188,7 +187,7 @@ impl<'a> Reader<'a> {
     /// An option that is absent here, `typed` so. Returns whether what is attached to it is its value.
     fn absent(&mut self, name: &str, typed: &str, attached: Option<&str>) -> bool {
         let next = attached.is_none().then(|| self.next_value(false)).flatten();
-        let name = meant(name, attached.or(next), self.program);
+        let name = meant(name, attached.or(next), self.beside.program);
         let counterpart = counterpart(name);
         let takes_value = counterpart.is_some_and(Counterpart::takes_value);
         let value = attached.or(next).filter(|_| takes_value);
@@ -207,11 +206,6 @@ impl<'a> Reader<'a> {
         }));
         takes_value
     }
-}
-
-/// Whether a name is `-i` with a file that is there.
-fn is_input(name: &str) -> bool {
-    name.strip_prefix("-i").is_some_and(|file| !file.is_empty() && Path::new(file).exists())
 }
 
 /// An option of this program with the name of its value, as its help has it.

@@ -78,6 +78,13 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
             "--max-tries",
             Some("-i list --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
         ),
+        (
+            "-i urls.txt -d downloads",
+            "-d",
+            Some(
+                "-i urls.txt --save downloads --save-as url --max-body none -t 3600 --read-timeout 30",
+            ),
+        ),
         ("--tries=0 -i list", "--tries", None),
         ("-t 0 -w 1 -i list", "-t -w", None),
         ("-i list -l 2 -nc", "-l -nc", None),
