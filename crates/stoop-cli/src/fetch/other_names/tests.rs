@@ -23,7 +23,9 @@ fn typed() -> Vec<(String, bool)> {
 #[test]
 fn every_option_that_is_suggested_exists_and_none_that_is_absent() {
     let typed = typed();
-    let exists = |word: &str| typed.iter().any(|(option, _)| option == word);
+    // Those of the parser itself.
+    let is_parsers = |word: &str| ["--help", "--version"].contains(&word);
+    let exists = |word: &str| is_parsers(word) || typed.iter().any(|(option, _)| option == word);
     let advice =
         rows().map(|(_, advice)| *advice).chain(FLAGS.iter().map(|(_, advice, _)| *advice));
     let mut suggested = 0;
@@ -145,6 +147,22 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("-d new/ -i urls", "-d new/ would be sent as content here: write '--save"),
         ("-i urls.txt -d downloads", "-d downloads would be sent as content here: write '--save"),
         ("-ddownloads --input=urls.txt", "-d downloads would be sent as content here"),
+        ("-debug", "fetch has no -debug: write '-f jsonl'"),
+        ("-deny 10.0.0.0/8", "fetch has no -deny: choose hosts in the list"),
+        ("-oa", "fetch has no -oa: write '-f FORMAT -o FILE'"),
+        ("-dashboard", "fetch has no -dashboard: leave it out"),
+        ("-fd", "fetch has no -fd: write '--dedupe'"),
+        ("-sni a.example", "fetch has no -sni: write the name into the URL"),
+        ("-tlsi", "fetch has no -tlsi: leave it out"),
+        ("-version", "fetch has no -version: write 'stoop --version'"),
+        ("-help", "fetch has no -help: write '--help'"),
+        ("--cut-dirs=1", "fetch has no --cut-dirs: write '--save DIR'"),
+        ("--accept '*.gif'", "fetch has no --accept: choose URLs in the list"),
+        ("--bind-address 127.0.0.1", "fetch has no --bind-address: leave it out"),
+        ("--http3 http://a/", "fetch has no --http3: leave it out"),
+        ("--tlsv1.2 http://a/", "fetch has no --tlsv1.2: leave it out"),
+        ("-B http://a/", "fetch has no -B: write whole URLs"),
+        ("--url_list=a.parquet", "fetch has no --url_list: write '-i FILE'"),
         ("-d new -j 16 -i urls", "-d new would be sent as content here: write '--save"),
         ("-t 50 -sc -i urls", "-t is --timeout <SECONDS> here; for 50 URLs at once"),
         ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries write '--retry 2'"),

@@ -85,6 +85,11 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
                 "-i urls.txt --save downloads --save-as url --max-body none -t 3600 --read-timeout 30",
             ),
         ),
+        (
+            "--proto =https --tlsv1.2 -sSf http://a/",
+            "--proto --tlsv1.2 -s -S -f",
+            Some("-q --fail http://a/"),
+        ),
         ("--tries=0 -i list", "--tries", None),
         ("-t 0 -w 1 -i list", "-t -w", None),
         ("-i list -l 2 -nc", "-l -nc", None),
