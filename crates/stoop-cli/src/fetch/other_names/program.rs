@@ -85,8 +85,10 @@ impl Program {
     pub(super) fn of(words: &[String]) -> Option<Self> {
         let following = words.iter().skip(1).map(String::as_str).map(Some).chain([None]);
         let told = words.iter().zip(following).find_map(|(word, next)| told_by(word, next));
-        // httpx has -nc, too.
-        told.or_else(|| words.iter().any(|word| word == "-nc").then_some(Self::Wget))
+        // httpx has -nc, too, and its -l is a file.
+        let has_list = words.windows(2).any(|pair| pair[0] == "-l" && !is_number(&pair[1]));
+        let meant = if has_list { Self::Httpx } else { Self::Wget };
+        told.or_else(|| words.iter().any(|word| word == "-nc").then_some(meant))
     }
 
     /// Whether content is saved in files without an option that says so.
@@ -138,14 +140,19 @@ pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether letters are flags of curl's, such as sSL.
+/// Whether letters are flags of curl's, such as sSL, perhaps with the option `-o` as the last.
 pub(super) fn is_of_curl(letters: &str) -> bool {
-    !letters.is_empty() && letters.chars().all(|letter| "fsSLkvOJ#ZI".contains(letter))
+    let flags = letters.strip_suffix('o').unwrap_or(letters);
+    !letters.is_empty() && flags.chars().all(|letter| "fsSLkvOJ#ZI".contains(letter))
 }
 
-/// Whether an option is several flags of curl's, one of which at least is none here.
+/// Whether an option is several flags of curl's, one of which at least is none here: `-If csv -o FILE` is of this program.
 fn is_letters_of_curl(name: &str) -> bool {
-    is_long_with_one_hyphen(name) && is_of_curl(&name[1..]) && name.contains(|c| !"-fI".contains(c))
+    let letters = name.strip_prefix('-').unwrap_or(name);
+    let before_format = letters.strip_suffix('f').unwrap_or(letters);
+    is_long_with_one_hyphen(name)
+        && is_of_curl(letters)
+        && before_format.contains(|letter| !"Io".contains(letter))
 }
 
 /// Whether a word is `-f` and `-s` of curl's, and not httpx's `-fs TEXT`.

@@ -210,6 +210,8 @@ fn options_of_other_programs_get_what_to_write_here() {
         "--save -k",
         "-H x:y --header=-sc",
         "-qh",
+        "-Io a.csv http://a/",
+        "-If csv -o a.csv http://a/",
         "-qI4 http://a/",
     ] {
         match line {

@@ -95,6 +95,12 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         ("-i list -l 2 -nc", "-l -nc", None),
         ("--spider -i list", "--spider", Some("-I -i list")),
         ("-sL -o a.html http://a/", "-s -L -o", None),
+        ("-fsSLo a.html http://a/", "-f -s -S -L -o", None),
+        ("-sSLo a.html http://a/", "-s -S -L -o", None),
+        ("-fo a.html http://a/", "-f -o", None),
+        ("-If csv -o a.csv -k http://a/", "-k", Some("-If csv -o a.csv --insecure http://a/")),
+        ("-Io a.csv -k http://a/", "-k", Some("-Io a.csv --insecure http://a/")),
+        ("-l hosts.txt -nc", "-l -nc", Some("-i hosts.txt --http-fallback --max-redirects 0")),
         ("-fs http://a/", "-f -s", Some("--fail -q http://a/")),
         ("-s -S http://a/", "-s -S", Some("-q http://a/")),
         (
