@@ -45,6 +45,7 @@ mod short_text;
 mod source;
 mod stall_args;
 mod template;
+mod typed_urls;
 mod untold;
 mod whole_file;
 

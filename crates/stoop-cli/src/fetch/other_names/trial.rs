@@ -7,7 +7,7 @@ use stoop_fetch::format::Printable;
 
 use super::parts::{Part, parts};
 use crate::fetch::args::FetchArgs;
-use crate::fetch::{Environment, FetchPlan, mistyped};
+use crate::fetch::{Environment, FetchPlan, typed_urls};
 use crate::mask;
 
 /// Whether a command is accepted as it is told in `line`. `typed` are the words that it was written from, whose passwords
@@ -46,6 +46,6 @@ fn is_accepted(words: &[String], options: &Command, environment: &Environment) -
     };
     let is_own = |part: &Part| matches!(part, Part::Own(_));
     parts(words, options).iter().all(is_own)
-        && mistyped::check_urls(&args.urls).is_ok()
+        && typed_urls::check(&args.urls).is_ok()
         && FetchPlan::new(args, environment).is_ok()
 }
