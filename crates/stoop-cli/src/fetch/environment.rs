@@ -6,8 +6,10 @@
 //! named. `STOOP_LIMIT` is meant for this program, and an invalid value of it is an error.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, stderr, stdin, stdout};
 
 use crate::failure::CommandFailure;
+use crate::terminal;
 
 /// The variables and the terminals of the process, as values that tests can replace.
 pub(crate) struct Environment {
@@ -19,6 +21,16 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// That of this process.
+    pub(super) fn of_process() -> Self {
+        Self {
+            variable: |name| std::env::var_os(name),
+            stdin_is_terminal: stdin().is_terminal(),
+            stdout_is_terminal: stdout().is_terminal(),
+            stderr_columns: terminal::columns(&stderr()),
+        }
+    }
+
     /// The value of a variable, unless it is empty.
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())

@@ -1,14 +1,11 @@
 //! Detects arguments that were typed as URLs, or as options and their values, and most likely mean something else.
 
-use std::path::Path;
-
 use clap::Error;
 use clap::error::ErrorKind;
 
 use super::args::FetchArgs;
-use super::other_names;
+use super::{other_names, typed_urls};
 use crate::failure::CommandFailure;
-use stoop_fetch::target::has_scheme;
 
 /// Checks what was typed, as `words`, and could be read: `-ip` is the file p, and `-x 16` a proxy.
 ///
@@ -19,32 +16,8 @@ pub(super) fn check(args: &FetchArgs, words: &[String]) -> Result<(), CommandFai
         Some(said) => Err(CommandFailure::Usage(said)),
         // Beside a list they are looked at together with it.
         None if args.input.file().is_some() => Ok(()),
-        None => check_urls(&args.urls),
+        None => typed_urls::check(&args.urls),
     }
-}
-
-/// Checks the URLs on the command line for the name of a file, and for `help`.
-///
-/// # Errors
-/// [`CommandFailure::Usage`], which says what to type instead, and what to type if it is a host.
-fn check_urls(urls: &[String]) -> Result<(), CommandFailure> {
-    if urls.len() == 1 && urls[0] == "help" {
-        return Err(CommandFailure::Usage(
-            "'stoop fetch --help' explains the command; https://help is the host of that name"
-                .to_owned(),
-        ));
-    }
-    let is_file = |url: &&String| {
-        !has_scheme(url) && Path::new(url).metadata().is_ok_and(|about| !about.is_dir())
-    };
-    let Some(file) = urls.iter().find(is_file) else { return Ok(()) };
-    let host = match file.starts_with(['/', '.']) {
-        true => String::new(),
-        false => format!("; https://{file} is the host of that name"),
-    };
-    Err(CommandFailure::Usage(format!(
-        "'{file}' is a file: 'stoop fetch -i {file}' fetches the URLs in it{host}"
-    )))
 }
 
 /// What to say of a mistake in `words`, the arguments of `stoop fetch`, if it comes of options of another program. Help that

@@ -46,10 +46,10 @@ mod short_text;
 mod source;
 mod stall_args;
 mod template;
+mod typed_urls;
 mod untold;
 mod whole_file;
 
-use std::io::{self, IsTerminal, stdin, stdout};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -65,7 +65,7 @@ pub(crate) use self::plan::{CaCertificates, FetchPlan, UrlSource};
 pub(crate) use self::run::FinishedRun;
 use crate::failure::CommandFailure;
 use crate::table;
-use crate::terminal::{self, TextLayout};
+use crate::terminal::TextLayout;
 use crate::{stderr, streams};
 
 /// The exit code of `--fail`: curl's for a status of 400 or more.
@@ -77,12 +77,7 @@ const FAILED: u8 = 22;
 /// The failure that the exit code stands for.
 pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     mistyped::check(&args, &words())?;
-    let environment = Environment {
-        variable: |name| std::env::var_os(name),
-        stdin_is_terminal: stdin().is_terminal(),
-        stdout_is_terminal: stdout().is_terminal(),
-        stderr_columns: terminal::columns(&io::stderr()),
-    };
+    let environment = Environment::of_process();
     let plan = FetchPlan::new(args, &environment)?;
     if plan.output == RecordOutput::Stdout {
         streams::check_output()?;

@@ -1,40 +1,46 @@
 //! Options of httpx, wget, aria2 and curl that `stoop fetch` does not have, or has for something else: what to write in
 //! their place, for all of a command at once.
 //!
-//! [`absent`] has what is said of each, [`counterparts`] what it is here, [`parts`] finds them in a command, and
-//! [`command`] writes it anew.
+//! [`absent`] has what is said of each, [`counterparts`] what it is here, [`parts`] finds them in a command, [`command`]
+//! writes it anew, and [`trial`] tells whether it is accepted.
 
 mod absent;
 mod command;
 mod counterparts;
+mod meant;
 mod misread;
 mod of_answers;
 mod of_requests;
 mod parts;
 mod program;
+mod trial;
 
 use clap::{Arg, Args, Command};
 
 use self::parts::{OtherOption, Part};
 use self::program::Program;
+use super::Environment;
 use super::args::{FetchArgs, HYPHEN_VALUES};
 
 /// What to say of the options of other programs in the arguments of `stoop fetch`: a line for each, and the command as it is
-/// written here, if it can be. None if there are none.
+/// written here, if it can be, and is accepted. None if there are none.
 pub(super) fn said(words: &[String]) -> Option<String> {
+    said_in(words, &Environment::of_process())
+}
+
+fn said_in(words: &[String], environment: &Environment) -> Option<String> {
     let options = options();
     let parts = parts::parts(words, &options);
     let mut lines = lines(&parts);
     if lines.is_empty() {
         return None;
     }
-    let written = command::written(&parts, Program::of(words)).filter(|written| {
-        let words = std::iter::once("fetch").chain(written.words.iter().map(String::as_str));
-        !words.clone().any(is_secret) && options.try_get_matches_from(words).is_ok()
-    });
-    if let Some(written) = written {
-        let words: Vec<_> = written.words.iter().map(|word| command::quoted(word)).collect();
-        lines.push(format!("{}\n  stoop fetch {}", written.said, words.join(" ")));
+    if let Some(written) = command::written(&parts, Program::of(words)) {
+        let quoted: Vec<_> = written.words.iter().map(|word| command::quoted(word)).collect();
+        let line = format!("  stoop fetch {}", quoted.join(" "));
+        if trial::is_right(&written.words, &line, words, (&options, environment)) {
+            lines.push(format!("{}\n{line}", written.said));
+        }
     }
     Some(lines.join("\n"))
 }
@@ -56,14 +62,6 @@ fn lines(parts: &[Part]) -> Vec<String> {
         told.push(option);
     }
     lines
-}
-
-/// Whether a word may have what is no one else's business, and so is not told again.
-fn is_secret(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    ["authorization", "cookie:", "token", "secret", "passw", "api-key", "apikey", "x-key"]
-        .iter()
-        .any(|name| word.contains(name))
 }
 
 /// The options as they are read.

@@ -18,26 +18,3 @@ pub(super) fn by_name<T>(typed: &str, find: impl Fn(&str) -> Option<T>) -> Optio
     let single = typed.strip_prefix('-').filter(|rest| rest.starts_with('-') && rest.len() > 2);
     find(typed).or_else(|| single.and_then(find))
 }
-
-/// The option that is meant where two programs have one of this name: its value tells.
-pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>) -> &'a str {
-    let value = value.unwrap_or_default();
-    let has_digits = value.starts_with(|first: char| first.is_ascii_digit());
-    match typed {
-        // A size of aria2's, and no URL that follows the flag of curl's.
-        "-k" if has_digits && crate::units::size(value).is_ok() => "--min-split-size",
-        "-s" if has_digits && value.bytes().all(|byte| byte.is_ascii_digit()) => "--split",
-        "-U" if is_user(value) => "--proxy-user",
-        "-u" if is_user(value) => "--user",
-        // A flag of curl's; that of wget has the name of a file.
-        "-O" if value.is_empty() || stoop_fetch::target::has_scheme(value) => "--remote-name",
-        _ => typed,
-    }
-}
-
-/// Whether a value is USER:PASSWORD, and no URL, host with a port, or name of a program.
-fn is_user(value: &str) -> bool {
-    let Some((user, password)) = value.split_once(':') else { return false };
-    let is_port = !password.is_empty() && password.bytes().all(|byte| byte.is_ascii_digit());
-    !user.contains(['/', ' ', '.']) && !password.starts_with("//") && !is_port
-}

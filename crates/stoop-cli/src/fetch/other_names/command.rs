@@ -8,6 +8,9 @@ use super::program::Program;
 const FOLLOWS: [&str; 5] = ["-fr", "-follow-redirects", "-fhr", "-follow-host-redirects", "-maxr"];
 const ONE_SCHEME: [&str; 4] = ["-nf", "-no-fallback", "-nfs", "-no-fallback-scheme"];
 
+/// The options by which no content is received.
+const NO_CONTENT: [&str; 3] = ["-I", "--head", "--no-content"];
+
 /// A command, and what is said before it.
 #[derive(Debug)]
 pub(super) struct Written {
@@ -25,6 +28,8 @@ pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Writte
             Part::Other(option) => words.add(option.counterpart?, option.value.as_deref())?,
         }
     }
+    let is_received = !words.own.iter().any(|word| NO_CONTENT.contains(&word.as_str()));
+    words.saves |= is_received && program.is_some_and(Program::saves);
     let is_httpx = program == Some(Program::Httpx);
     if is_httpx {
         let has = |names: &[&str]| parts.iter().any(|part| is_typed(part, names));
@@ -69,6 +74,14 @@ impl Words {
             Counterpart::Option(option) => {
                 self.saves |= option == "--save";
                 self.own.extend([option.to_owned(), value?.to_owned()]);
+            }
+            Counterpart::Tries => match value?.parse::<u32>().ok()?.checked_sub(1)? {
+                0 => {}
+                retries => self.own.extend(["--retry".to_owned(), retries.to_string()]),
+            },
+            Counterpart::Truncated => {
+                let words = ["--max-body", value?, "--truncate"];
+                self.own.extend(words.map(str::to_owned));
             }
             Counterpart::Saved => self.saves = true,
             Counterpart::Value => self.urls.push(value?.to_owned()),

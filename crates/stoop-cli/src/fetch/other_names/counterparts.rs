@@ -15,6 +15,10 @@ pub(super) enum Counterpart {
     WordsForValue(&'static str),
     /// This option, with its value.
     Option(&'static str),
+    /// Retries, one less than the tries that its value is.
+    Tries,
+    /// The bytes of content that are read at most, without an error.
+    Truncated,
     /// Its value alone.
     Value,
     /// Files are saved, in this folder unless another option names one.
@@ -29,7 +33,12 @@ impl Counterpart {
     /// Whether the option has a value.
     pub(super) fn takes_value(self) -> bool {
         match self {
-            Self::NothingForValue | Self::WordsForValue(_) | Self::Option(_) | Self::Value => true,
+            Self::NothingForValue
+            | Self::WordsForValue(_)
+            | Self::Option(_)
+            | Self::Tries
+            | Self::Truncated
+            | Self::Value => true,
             Self::Nothing | Self::Words(_) | Self::Saved | Self::Lines | Self::Extract(_) => false,
         }
     }
@@ -42,7 +51,8 @@ pub(super) fn counterpart(typed: &str) -> Option<Counterpart> {
 }
 
 use Counterpart::{
-    Extract, Lines, Nothing, NothingForValue, Option as Is, Saved, Value, Words, WordsForValue,
+    Extract, Lines, Nothing, NothingForValue, Option as Is, Saved, Tries, Truncated, Value, Words,
+    WordsForValue,
 };
 
 /// Names without one here have none: what they mean takes more than a word, or is not done.
@@ -91,6 +101,11 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
             "-line-count",
             "-wc",
             "-word-count",
+            "-dashboard",
+            "-debug",
+            "-tlsi",
+            "-tls-impersonate",
+            "--tlsv1.2",
             "-stats",
             "--progress",
             "-#",
@@ -112,6 +127,8 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
             "--auto-file-renaming",
             "--allow-overwrite",
             "--console-log-level",
+            "--proto",
+            "--proto-redir",
         ],
     ),
     (Words("-q"), &["-s", "-silent", "--show-error", "-nv", "--no-verbose"]),
@@ -128,7 +145,7 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     (WordsForValue("--digest sha256"), &["-hash"]),
     (Value, &["-u", "-target", "--url"]),
     (Saved, &["--remote-name", "-J", "--remote-name-all", "--force-directories", "-sr"]),
-    (Is("-i"), &["-l", "-list", "--input-file"]),
+    (Is("-i"), &["-l", "-list", "--input-file", "--url_list"]),
     (Is("-c"), &["-threads", "--parallel-max", "-j", "--max-concurrent-downloads"]),
     (Is("--total-rate"), &["-rl", "-rate-limit"]),
     (
@@ -141,7 +158,8 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     (Is("-t"), &["-timeout", "--max-time", "-m", "-T"]),
     (Is("--speed-limit"), &["-Y", "--lowest-speed-limit"]),
     (Is("--speed-time"), &["-y"]),
-    (Is("--retry"), &["-retries", "--tries", "--max-tries"]),
+    (Is("--retry"), &["-retries"]),
+    (Tries, &["--tries", "--max-tries"]),
     (Is("--max-redirects"), &["-maxr", "--max-redirs", "--max-redirect"]),
     (Is("--cacert"), &["--ca-certificate"]),
     (Is("--cert"), &["--certificate"]),
@@ -157,7 +175,8 @@ pub(super) const COUNTERPARTS: &[(Counterpart, &[&str])] = &[
     ),
     (Is("-o"), &["--output-file"]),
     (Is("--progress-every"), &["-si", "-stats-interval", "--summary-interval"]),
-    (Is("--max-body"), &["--max-filesize", "-rstr", "-response-size-to-read"]),
+    (Is("--max-body"), &["--max-filesize"]),
+    (Truncated, &["-rstr", "-response-size-to-read"]),
     (Is("--match-code"), &["-mc", "-match-code"]),
     (Is("--skip-code"), &["-fc", "-filter-code"]),
     (Is("--match-text"), &["-mr", "-match-regex"]),

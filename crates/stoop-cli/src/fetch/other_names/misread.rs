@@ -41,14 +41,44 @@ pub(super) const FLAGS: &[(char, &str, Option<Counterpart>)] = &[
     ('n', "a file of .netrc is not read: write -H with the field Authorization", None),
 ];
 
+/// What the other words of a command tell of its letters.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beside {
+    pub(super) program: Option<Program>,
+    /// There is `-i`, without a method: a word behind `-d` is aria2's folder rather than content.
+    has_input_alone: bool,
+}
+
+impl Beside {
+    pub(super) fn of(words: &[String]) -> Self {
+        let is_begun = |names: [&str; 2]| {
+            words.iter().any(|word| word.starts_with(names[0]) || word.starts_with(names[1]))
+        };
+        let is_option = |word: &str| ["-i", "--input", "--input-file"].contains(&word);
+        let has_input = words
+            .iter()
+            .any(|word| is_option(word.split('=').next().unwrap_or(word)) || is_input(word));
+        Self {
+            program: Program::of(words),
+            has_input_alone: has_input && !is_begun(["-X", "--request"]),
+        }
+    }
+}
+
+/// Whether a name is `-i` with a file that is there.
+pub(super) fn is_input(name: &str) -> bool {
+    name.strip_prefix("-i").is_some_and(|file| !file.is_empty() && Path::new(file).exists())
+}
+
 /// What was meant by a letter with this value, if that is plainly something else than here, where it is the option
 /// `shown`.
 pub(super) fn misread(
     letter: char,
     shown: &str,
     value: Option<&str>,
-    program: Option<Program>,
+    beside: Beside,
 ) -> Option<Misread> {
+    let program = beside.program;
     let Some(value) = value.filter(|value| letter == 'x' || !has_scheme(value)) else {
         let (_, instead, counterpart) = FLAGS.iter().find(|(flag, ..)| *flag == letter)?;
         let said = format!("-{letter} is {shown} here; {instead}");
@@ -67,7 +97,7 @@ pub(super) fn misread(
             ),
             (value != "ALL" && !value.contains(',')).then_some(Counterpart::Option("-X")),
         ),
-        'd' if is_folder(value, program) => (
+        'd' if is_folder(value, beside) => (
             format!(
                 "-d {value} would be sent as content here: write '--save {value}' to save what comes in that folder, and \
                  '--data-raw {value}' to send it"
@@ -82,19 +112,35 @@ pub(super) fn misread(
             format!("-t is {shown} here; for {value} URLs at once write '-c {value}'"),
             Some(Counterpart::Option("-c")),
         ),
-        't' if is_number(value) && program == Some(Program::Wget) => (
-            format!("-t is {shown} here; for {value} tries write '--retry {value}'"),
-            Some(Counterpart::Option("--retry")),
+        't' if is_number(value) && program == Some(Program::Wget) => {
+            (format!("-t is {shown} here; {}", tries(value)), Some(Counterpart::Tries))
+        }
+        'o' if value != "-" && program.is_some_and(Program::outputs_content) => (
+            format!(
+                "-o is {shown} here, for the lines; for content write '--save DIR', or 'stoop get -o {value} URL' for that of \
+                 one URL"
+            ),
+            None,
         ),
         _ => return None,
     };
     Some(Misread { said, counterpart })
 }
 
+/// What to write for a number of tries, the first of which is no retry.
+fn tries(count: &str) -> String {
+    match count.parse::<u32>().ok().and_then(|count| count.checked_sub(1)) {
+        None => format!("for {count}, tries without end, there is nothing: write '--retry N'"),
+        Some(0) => "for one try leave it out".to_owned(),
+        Some(retries) => format!("for {count} tries write '--retry {retries}'"),
+    }
+}
+
 /// Whether what is to be sent is a folder that content was to be saved in.
-fn is_folder(value: &str, program: Option<Program>) -> bool {
-    let may_be_sent = value.contains(['=', '@', '&', '{', '[', ' ']);
+fn is_folder(value: &str, beside: Beside) -> bool {
+    let has_any = value.contains(['=', '@', '&', '{', '[']) || value.contains(char::is_whitespace);
+    let may_be_sent = has_any || value.is_empty() || value.starts_with('-');
+    let is_of_aria2 = beside.program == Some(Program::Aria2) || beside.has_input_alone;
     Path::new(value).is_dir()
-        || value.len() > 1 && value.ends_with('/') && !may_be_sent
-        || program == Some(Program::Aria2) && !may_be_sent
+        || !may_be_sent && (is_of_aria2 || value.len() > 1 && value.ends_with('/'))
 }

@@ -33,9 +33,11 @@ pub(super) const OF_ANSWERS: &[(&[&str], &str)] = &[
         &["--create-dirs", "--force-directories", "--auto-file-renaming", "--allow-overwrite"],
         "leave it out: '--save DIR' makes folders, and overwrites no file",
     ),
+    (&["--max-filesize"], "write '--max-body SIZE'"),
+    (&["-rstr", "-response-size-to-read"], "write '--max-body SIZE --truncate'"),
     (
-        &["--max-filesize", "-rstr", "-response-size-to-read", "-Q", "--quota"],
-        "write '--max-body SIZE'",
+        &["-Q", "--quota"],
+        "leave it out: '--max-body SIZE' bounds the content of each URL, and '--limit N' their number",
     ),
     (
         &[
@@ -107,6 +109,17 @@ pub(super) const OF_ANSWERS: &[(&[&str], &str)] = &[
         "write '--save DIR', which has the whole content; no page is drawn, and '--extract title' tells its title",
     ),
     (&["-duc", "-disable-update-check"], "leave it out: no program is updated"),
+    (
+        &["-dashboard", "-pd", "-dashboard-upload"],
+        "leave it out: nothing is uploaded; '--report FILE.html' is a report of the run",
+    ),
+    (&["-oa"], "write '-f FORMAT -o FILE': a run writes one format"),
+    (
+        &["-fd", "-filter-duplicates"],
+        "write '--dedupe', which fetches each URL once; answers that are alike each have a record",
+    ),
+    (&["-help"], "write '--help'"),
+    (&["-version"], "write 'stoop --version'"),
     (&["-hash"], "write '--digest sha256', with '-f jsonl'"),
     (&["-csv"], "write '-f csv --csv-header'"),
     (&["-mc", "-match-code"], "write '--match-code CODES'"),
@@ -124,7 +137,7 @@ pub(super) const OF_ANSWERS: &[(&[&str], &str)] = &[
         "write '-q', which says nothing but errors",
     ),
     (
-        &["-v", "--verbose", "-debug-req", "-debug-resp"],
+        &["-v", "--verbose", "-debug", "-debug-req", "-debug-resp"],
         "write '-f jsonl', which has the error and the times of each URL",
     ),
     (

@@ -7,6 +7,15 @@ pub(super) const OF_REQUESTS: &[(&[&str], &str)] = &[
         &["-l", "-list", "-u", "-target", "--input-file", "--url", "--url-query"],
         "write '-i FILE' for a list; URLs themselves need no option",
     ),
+    (
+        &["--url_list"],
+        "write '-i FILE', with '--url-column COLUMN' for the column of the URLs, and '-f tar -o FOLDER/' for samples",
+    ),
+    (&["-B", "--base"], "write whole URLs in the list"),
+    (
+        &["--accept", "--reject"],
+        "choose URLs in the list, as links are not followed; '--match-type TYPE' chooses records",
+    ),
     (&["-rr", "-request", "-im", "-input-mode"], "write '--input-format jsonl'"),
     (
         &["-K", "--config"],
@@ -19,7 +28,15 @@ pub(super) const OF_REQUESTS: &[(&[&str], &str)] = &[
         "links are not followed: a list has all URLs, and '--input-format sitemap' reads a site's",
     ),
     (
-        &["-nH", "-nd", "--no-host-directories", "--no-directories", "--convert-links"],
+        &[
+            "-nH",
+            "-nd",
+            "--no-host-directories",
+            "--no-directories",
+            "--convert-links",
+            "--cut-dirs",
+            "--content-disposition",
+        ],
         "write '--save DIR', whose names '--save-as' chooses",
     ),
     (&["-sd", "-skip-dedupe"], "leave it out: '--dedupe' alone fetches each URL once"),
@@ -70,7 +87,11 @@ pub(super) const OF_REQUESTS: &[(&[&str], &str)] = &[
     (&["-timeout", "--max-time"], "write '-t SECONDS'"),
     (&["-Y", "--lowest-speed-limit"], "write '--speed-limit BYTES'"),
     (&["-y"], "write '--speed-time SECONDS'"),
-    (&["-retries", "--tries", "--max-tries"], "write '--retry N'"),
+    (&["-retries"], "write '--retry N'"),
+    (
+        &["--tries", "--max-tries"],
+        "write '--retry N', with one less, as the first try counts there; none is without end",
+    ),
     (
         &[
             "--waitretry",
@@ -124,6 +145,27 @@ pub(super) const OF_REQUESTS: &[(&[&str], &str)] = &[
     (
         &["-http2"],
         "leave it out: HTTP/2 is spoken where the server agrees, see '--http2-prior-knowledge'",
+    ),
+    (&["--http3", "--http3-only"], "leave it out: HTTP/2 and HTTP/1.1 are spoken, and no HTTP/3"),
+    (
+        &["--tlsv1.2", "--tlsv1.3", "-tlsi", "-tls-impersonate"],
+        "leave it out: TLS 1.2 and 1.3 are spoken, and the handshake cannot be chosen",
+    ),
+    (
+        &["--proto", "--proto-redir"],
+        "leave it out: URLs of http and https are fetched, and no others",
+    ),
+    (
+        &["--bind-address", "--interface"],
+        "leave it out: the system chooses the address that connections are made from; '-4' and '-6' choose its family",
+    ),
+    (
+        &["-sni", "-sni-name"],
+        "write the name into the URL, and '--resolve HOST:PORT:ADDRESS' for the address that is asked",
+    ),
+    (
+        &["-deny", "-allow"],
+        "choose hosts in the list; redirects to private addresses are followed with '--allow-private' only",
     ),
     (&["-0", "--http1.0"], "write '--http1.1'"),
     (

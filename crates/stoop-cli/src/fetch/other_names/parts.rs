@@ -1,13 +1,12 @@
 //! Finds options of other programs among the words of a command.
 
-use std::path::Path;
-
 use clap::{Arg, Command};
 
-use super::absent::{instead_of, meant};
+use super::absent::instead_of;
 use super::counterparts::{Counterpart, counterpart};
-use super::misread::misread;
-use super::program::Program;
+use super::meant::meant;
+use super::misread::{Beside, Misread, is_input, misread};
+use super::program::{is_fail_and_silent, is_of_curl};
 use crate::fetch::HYPHEN_VALUES;
 
 /// A part of a command, in its order.
@@ -36,8 +35,7 @@ pub(super) struct OtherOption {
 pub(super) fn parts(words: &[String], command: &Command) -> Vec<Part> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (words, rest) = words.split_at(end);
-    let mut reader =
-        Reader { words, at: 0, command, program: Program::of(words), parts: Vec::new() };
+    let mut reader = Reader { words, at: 0, command, beside: Beside::of(words), parts: Vec::new() };
     while let Some(word) = words.get(reader.at) {
         reader.at += 1;
         reader.word(word);
@@ -50,7 +48,7 @@ struct Reader<'a> {
     words: &'a [String],
     at: usize,
     command: &'a Command,
-    program: Option<Program>,
+    beside: Beside,
     parts: Vec<Part>,
 }
 
@@ -63,7 +61,7 @@ impl<'a> Reader<'a> {
         let letters = word.strip_prefix('-').filter(|rest| !rest.is_empty());
         match (letters, word.strip_prefix("--")) {
             (None, _) => self.own(word),
-            _ if instead_of(name).is_some() && !is_input(name) && !self.is_own(name) => {
+            _ if self.is_absent(word, name) => {
                 self.absent(name, name, attached);
             }
             (_, Some(_)) => self.long(word, name, attached),
@@ -71,10 +69,21 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a word is an option of another program by its whole name.
+    fn is_absent(&self, word: &str, name: &str) -> bool {
+        let next = self.words.get(self.at).map(String::as_str);
+        instead_of(name).is_some()
+            && !is_input(name)
+            && !self.is_own(name)
+            && !is_fail_and_silent(word, next)
+    }
+
     /// Whether this program has an option of this name: httpx has -match-code.
     fn is_own(&self, name: &str) -> bool {
         let long = name.strip_prefix("--");
-        long.is_some() && self.command.get_arguments().any(|arg| arg.get_long() == long)
+        // The parser of options has that by itself.
+        name == "--help"
+            || long.is_some() && self.command.get_arguments().any(|arg| arg.get_long() == long)
     }
 
     fn own(&mut self, word: impl Into<String>) {
@@ -89,14 +98,32 @@ impl<'a> Reader<'a> {
 
     /// An option that begins with two hyphens, as it is typed.
     fn long(&mut self, word: &str, name: &str, attached: Option<&str>) {
-        self.own(word);
         let arg = self.command.get_arguments().find(|arg| arg.get_long() == name.get(2..));
-        if let Some(arg) = arg.filter(|arg| takes_value(arg) && attached.is_none())
-            && let Some(value) = self.next_value(may_have_hyphen(arg))
-        {
-            self.at += 1;
+        let arg = arg.filter(|arg| takes_value(arg));
+        let next = arg.filter(|_| attached.is_none());
+        let next = next.and_then(|arg| self.next_value(may_have_hyphen(arg)));
+        self.at += usize::from(next.is_some());
+        let output = arg.filter(|arg| arg.get_short() == Some('o'));
+        let meant =
+            output.and_then(|arg| misread('o', &shown(arg), attached.or(next), self.beside));
+        if let Some(meant) = meant {
+            return self.misread(name, meant, None);
+        }
+        self.own(word);
+        if let Some(value) = next {
             self.own(value);
         }
+    }
+
+    /// An option of this program that was meant as one of another.
+    fn misread(&mut self, typed: &str, meant: Misread, value: Option<&str>) {
+        self.parts.push(Part::Other(OtherOption {
+            typed: typed.to_owned(),
+            said: meant.said,
+            instead: None,
+            value: value.map(str::to_owned),
+            counterpart: meant.counterpart,
+        }));
     }
 
     /// Letters behind one hyphen.
@@ -135,20 +162,14 @@ impl<'a> Reader<'a> {
         let next = || self.next_value(may_have_hyphen(arg)).filter(is_value);
         let attached = (!rest.is_empty()).then(|| rest.strip_prefix('=').unwrap_or(rest));
         let value = attached.or_else(next);
-        let meant = misread(letter, &shown(arg), value, self.program);
+        let meant = misread(letter, &shown(arg), value, self.beside);
         self.at += usize::from(value.is_some() && attached.is_none());
         if let Some(meant) = meant {
             if !flags.is_empty() {
                 self.own(format!("-{flags}"));
             }
             let takes_value = meant.counterpart.is_none_or(Counterpart::takes_value);
-            self.parts.push(Part::Other(OtherOption {
-                typed: format!("-{letter}"),
-                said: meant.said,
-                instead: None,
-                value: value.filter(|_| takes_value).map(str::to_owned),
-                counterpart: meant.counterpart,
-            }));
+            self.misread(&format!("-{letter}"), meant, value.filter(|_| takes_value));
             return value.filter(|_| !takes_value).map_or((), |value| self.own(value));
         }
         self.own(format!("-{flags}{letter}{rest}"));
@@ -159,21 +180,15 @@ impl<'a> Reader<'a> {
 
     /// The flag that ends with an exit code where a URL failed.
     fn fail_flag(&mut self, arg: &Arg) {
-        if let Some(meant) = misread('f', &shown(arg), None, self.program) {
-            self.parts.push(Part::Other(OtherOption {
-                typed: "-f".to_owned(),
-                said: meant.said,
-                instead: None,
-                value: None,
-                counterpart: meant.counterpart,
-            }));
+        if let Some(meant) = misread('f', &shown(arg), None, self.beside) {
+            self.misread("-f", meant, None);
         }
     }
 
     /// An option that is absent here, `typed` so. Returns whether what is attached to it is its value.
     fn absent(&mut self, name: &str, typed: &str, attached: Option<&str>) -> bool {
         let next = attached.is_none().then(|| self.next_value(false)).flatten();
-        let name = meant(name, attached.or(next));
+        let name = meant(name, attached.or(next), self.beside.program);
         let counterpart = counterpart(name);
         let takes_value = counterpart.is_some_and(Counterpart::takes_value);
         let value = attached.or(next).filter(|_| takes_value);
@@ -192,16 +207,6 @@ impl<'a> Reader<'a> {
         }));
         takes_value
     }
-}
-
-/// Whether a name is `-i` with a file that is there.
-fn is_input(name: &str) -> bool {
-    name.strip_prefix("-i").is_some_and(|file| !file.is_empty() && Path::new(file).exists())
-}
-
-/// Whether letters are flags of curl's, such as sSL.
-fn is_of_curl(letters: &str) -> bool {
-    !letters.is_empty() && letters.chars().all(|letter| "sSLkvOJ#Z".contains(letter))
 }
 
 /// An option of this program with the name of its value, as its help has it.

@@ -5,6 +5,8 @@ use super::counterparts::{COUNTERPARTS, Counterpart};
 use super::misread::FLAGS;
 use super::*;
 
+mod commands;
+
 /// All options as they are typed.
 fn typed() -> Vec<(String, bool)> {
     let mut all = Vec::new();
@@ -21,7 +23,9 @@ fn typed() -> Vec<(String, bool)> {
 #[test]
 fn every_option_that_is_suggested_exists_and_none_that_is_absent() {
     let typed = typed();
-    let exists = |word: &str| typed.iter().any(|(option, _)| option == word);
+    // Those of the parser itself.
+    let is_parsers = |word: &str| ["--help", "--version"].contains(&word);
+    let exists = |word: &str| is_parsers(word) || typed.iter().any(|(option, _)| option == word);
     let advice =
         rows().map(|(_, advice)| *advice).chain(FLAGS.iter().map(|(_, advice, _)| *advice));
     let mut suggested = 0;
@@ -73,9 +77,16 @@ fn no_option_has_two_answers() {
     }
 }
 
+/// What is told of the words of a line, with no variables and no terminals.
 fn told(line: &str) -> Option<String> {
     let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-    said(&words)
+    let environment = Environment {
+        variable: |_| None,
+        stdin_is_terminal: false,
+        stdout_is_terminal: false,
+        stderr_columns: None,
+    };
+    said_in(&words, &environment)
 }
 
 #[test]
@@ -134,9 +145,37 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("-x GET,HEAD -i urls", "-x GET,HEAD: a method is no proxy"),
         ("-d / -i urls", "-d / would be sent as content here: write '--save /'"),
         ("-d new/ -i urls", "-d new/ would be sent as content here: write '--save"),
+        ("-i urls.txt -d downloads", "-d downloads would be sent as content here: write '--save"),
+        ("-ddownloads --input=urls.txt", "-d downloads would be sent as content here"),
+        ("-debug", "fetch has no -debug: write '-f jsonl'"),
+        ("-deny 10.0.0.0/8", "fetch has no -deny: choose hosts in the list"),
+        ("-oa", "fetch has no -oa: write '-f FORMAT -o FILE'"),
+        ("-dashboard", "fetch has no -dashboard: leave it out"),
+        ("-fd", "fetch has no -fd: write '--dedupe'"),
+        ("-sni a.example", "fetch has no -sni: write the name into the URL"),
+        ("-tlsi", "fetch has no -tlsi: leave it out"),
+        ("-version", "fetch has no -version: write 'stoop --version'"),
+        ("-help", "fetch has no -help: write '--help'"),
+        ("--cut-dirs=1", "fetch has no --cut-dirs: write '--save DIR'"),
+        ("--accept '*.gif'", "fetch has no --accept: choose URLs in the list"),
+        ("--bind-address 127.0.0.1", "fetch has no --bind-address: leave it out"),
+        ("--http3 http://a/", "fetch has no --http3: leave it out"),
+        ("--tlsv1.2 http://a/", "fetch has no --tlsv1.2: leave it out"),
+        ("-B http://a/", "fetch has no -B: write whole URLs"),
+        ("--url_list=a.parquet", "fetch has no --url_list: write '-i FILE'"),
         ("-d new -j 16 -i urls", "-d new would be sent as content here: write '--save"),
         ("-t 50 -sc -i urls", "-t is --timeout <SECONDS> here; for 50 URLs at once"),
-        ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries"),
+        ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries write '--retry 2'"),
+        ("-t 1 -nc -i urls", "-t is --timeout <SECONDS> here; for one try leave it out"),
+        ("-t 0 -nc -i urls", "-t is --timeout <SECONDS> here; for 0, tries without end, there is"),
+        ("-t 2 -T 10 -i urls", "-t is --timeout <SECONDS> here; for 2 tries write '--retry 1'"),
+        ("-t 2 --waitretry 1 -i urls", "-t is --timeout <SECONDS> here; for 2 tries"),
+        ("-o a.html -sL http://a/", "-o is --output <FILE> here, for the lines; for content write"),
+        ("-o a.bin -j 4 -i urls", "-o is --output <FILE> here, for the lines"),
+        ("--output=a -L http://a/", "-o is --output <FILE> here, for the lines"),
+        ("-fs http://a/", "-f is --format <FORMAT> here; to end with"),
+        ("-fs nothing http://a/", "fetch has no -fs: write '--match-text REGEX'"),
+        ("-m 5 -j 4 -i urls", "fetch has no -m: write '--retry N', with one less"),
     ] {
         let said = told(line);
         assert!(said.as_deref().is_some_and(|said| said.starts_with(expected)), "{line}: {said:?}");
@@ -152,6 +191,15 @@ fn options_of_other_programs_get_what_to_write_here() {
         "-tx",
         "-t 50 -i urls",
         "-d a=b -i urls",
+        "-d {} -i urls",
+        "-d [1] -i urls",
+        "-d a&b -i urls",
+        "-d @file -i urls",
+        "-d -1 -i urls",
+        "-d text -X PUT -i urls",
+        "--data-raw text -i urls",
+        "-d text http://a/",
+        "--help",
         "-d -title",
         "-d {\"a\":[]} http://a/",
         "-r -500 -i urls",
@@ -162,6 +210,8 @@ fn options_of_other_programs_get_what_to_write_here() {
         "--save -k",
         "-H x:y --header=-sc",
         "-qh",
+        "-Io a.csv http://a/",
+        "-If csv -o a.csv http://a/",
         "-qI4 http://a/",
     ] {
         match line {
@@ -181,118 +231,5 @@ fn no_option_of_this_program_is_one_of_another() {
         if option.starts_with("--") {
             assert_eq!(told(&format!("{option}=1k")), None, "{option}");
         }
-    }
-}
-
-/// Each was told alone, so that the command was run once for each of them.
-#[test]
-fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
-    for (line, names, written) in [
-        (
-            "-l hosts.txt -sc -title -td -json -o out",
-            "-l -sc -title -td -json",
-            Some("-i hosts.txt -o out --http-fallback --max-redirects 0 -f jsonl --extract title"),
-        ),
-        (
-            "-i list -P dir -c --tries=3 -w 1",
-            "-P -c --tries -w",
-            Some(
-                "-i list --save dir --run FOLDER --retry 3 --host-interval 1 --save-as url --max-body none -t 3600 \
-                 --read-timeout 30",
-            ),
-        ),
-        (
-            "-i list -d dir -j 16 -x 4 -k1M -s16",
-            "-d -j -x -k -s",
-            Some(
-                "-i list --save dir -c 16 --per-host 4 --save-as url --max-body none -t 3600 --read-timeout 30",
-            ),
-        ),
-        ("-Z --parallel-max 50 -K list", "-Z --parallel-max -K", None),
-        ("-sSLk -m 10 http://a/", "-s -S -L -k -m", Some("-q --insecure -t 10 http://a/")),
-        ("-fsSL http://a/", "-f -s -S -L", Some("--fail -q http://a/")),
-        ("-sSfL http://a/", "-s -S -f -L", Some("-q --fail http://a/")),
-        (
-            "-L -O http://a/1",
-            "-L -O",
-            Some("http://a/1 --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
-        ),
-        ("-O a.html http://a/1", "-O", None),
-        ("-k -d password=1 http://a/", "-k", None),
-        ("-w %{http_code} http://a/", "-w", None),
-        (
-            "-k -A me/1 -U other/1 http://a/?b",
-            "-k -U",
-            Some("--insecure -A me/1 -A other/1 'http://a/?b'"),
-        ),
-        ("-sc -ip -p 80 http://a/", "-sc -ip -p", None),
-        (
-            "-u a.example -title -server -tls-grab -f csv",
-            "-u -title",
-            Some("-f csv --http-fallback --max-redirects 0 --extract title,server,tls a.example"),
-        ),
-        ("-l list -fr -nf -mc 200", "-l -fr -nf -mc", Some("-i list --match-code 200")),
-        (
-            "-i list -P d -T 60 --max-body 1k",
-            "-P -T",
-            Some("-i list --save d -t 60 --max-body 1k --save-as url --read-timeout 30"),
-        ),
-        ("-l list -sc -nope", "-l -sc", None),
-        (
-            "-l list -http2 -hash sha256",
-            "-l -http2 -hash",
-            Some("-i list --digest sha256 --http-fallback --max-redirects 0 -f jsonl"),
-        ),
-        ("-k -H Authorization:x http://a/", "-k", None),
-        ("-k -- -x", "-k", Some("--insecure -- -x")),
-    ] {
-        let said = told(line).unwrap_or_else(|| panic!("{line}"));
-        let (lines, command) = match said.split_once("\nSo it is written here") {
-            Some((lines, rest)) => (lines, rest.split_once(":\n  stoop fetch ").map(|it| it.1)),
-            None => (said.as_str(), None),
-        };
-        for (at, name) in names.split(' ').enumerate() {
-            let line = lines.lines().nth(at).unwrap_or_default();
-            let is_told = line.starts_with(&format!("fetch has no {name}: "))
-                || line.starts_with(&format!("{name} "))
-                || line.contains(&format!("if {name} was meant"));
-            assert!(is_told, "{name} in {said}");
-        }
-        assert_eq!(command, written, "{line}");
-    }
-    let said = told("-sc -json").expect("two");
-    assert!(said.contains("\nfetch has no -json: see -sc\n"), "{said}");
-}
-
-/// What is written for a command, and what the guide has beside it, are the same options.
-#[test]
-fn the_guide_has_the_commands_that_are_told() {
-    let guide = include_str!("../../../../stoop/docs/fetching.md");
-    let mut rows = 0;
-    for row in guide.lines().filter_map(|line| line.strip_prefix("| `")) {
-        let mut cells = row.split("` | `");
-        let (Some(theirs), Some(ours)) = (cells.next(), cells.next()) else { continue };
-        let theirs = ["httpx ", "aria2c ", "wget "].iter().find_map(|it| theirs.strip_prefix(it));
-        let ours = ours.strip_prefix("stoop fetch ").and_then(|it| it.split('`').next());
-        let (Some(theirs), Some(ours)) = (theirs, ours) else { continue };
-        let said = told(theirs).unwrap_or_else(|| panic!("{theirs}"));
-        let Some((_, written)) = said.split_once("\n  stoop fetch ") else { continue };
-        let sorted = |command: &str| {
-            let mut words: Vec<_> = command.split(' ').map(str::to_owned).collect();
-            words.sort_unstable();
-            words
-        };
-        assert_eq!(sorted(written), sorted(ours), "{theirs}");
-        rows += 1;
-    }
-    assert_eq!(rows, 4, "httpx twice, wget and aria2");
-}
-
-#[test]
-fn words_are_quoted_as_a_shell_reads_them() {
-    for (word, quoted) in
-        [("a/b.c:1", "a/b.c:1"), ("", "''"), ("it's", r"'it'\''s'"), ("a b", "'a b'"), ("~", "'~'")]
-    {
-        assert_eq!(command::quoted(word), quoted);
     }
 }
