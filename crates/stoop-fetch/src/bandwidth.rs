@@ -14,7 +14,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use stoop::{Body, ClientLimits, Error};
+use stoop::{Body, ClientLimits, Error, ErrorKind, Phase};
 use tokio::time::{Instant as TimerInstant, Sleep, sleep_until};
 
 use self::queue::{Queue, Ticket, Turn};
@@ -81,10 +81,11 @@ impl<'a> ContentReader<'a> {
         Self { bandwidth, is_within: false }
     }
 
-    /// The next piece; `None` at the end. It waits for its turn no longer than until `due`.
+    /// The next piece; `None` at the end. It waits for its turn no longer than until its deadline: that of its client, or
+    /// `due` where that has none.
     ///
     /// # Errors
-    /// Those of the content.
+    /// Those of the content. What is late is not read any more: [`TotalTimeout`](ErrorKind::TotalTimeout).
     pub(crate) async fn chunk(
         &mut self,
         content: &mut Body,
@@ -132,8 +133,14 @@ impl<'a> ContentReader<'a> {
             false => length.map_or(PIECE_BYTES, |length| length.min(PIECE_BYTES)),
         };
         if !self.is_within {
-            let (ticket, timer) = (None, None);
-            AwaitTurn { bandwidth, bytes: counted, due, ticket, timer }.await;
+            // A pause ends before the deadline is asked for, which would come later as long as it goes on.
+            if let Some(late) = content.overdue() {
+                return Err(late);
+            }
+            let (ticket, timer, due) = (None, None, content.due().or(due));
+            if !(AwaitTurn { bandwidth, bytes: counted, due, ticket, timer }).await {
+                return Err(late(content));
+            }
         }
         let mut reading = Reading { bandwidth, counted, read: 0 };
         let piece = content.chunk().await;
@@ -143,6 +150,11 @@ impl<'a> ContentReader<'a> {
         }
         piece
     }
+}
+
+/// The error of content whose deadline has passed.
+fn late(content: &mut Body) -> Error {
+    content.overdue().unwrap_or_else(|| Error::new(ErrorKind::TotalTimeout, Phase::Receive))
 }
 
 /// How many bytes have come for a piece that was read, where so many had come before if content is decoded.
@@ -171,7 +183,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// Waits until so many bytes may be read, or until `due`: what is late then fails in the client, which knows how.
+/// Waits until so many bytes may be read, or until `due`; says whether they may.
 struct AwaitTurn<'a> {
     bandwidth: &'a Bandwidth,
     bytes: u64,
@@ -181,21 +193,20 @@ struct AwaitTurn<'a> {
 }
 
 impl Future for AwaitTurn<'_> {
-    type Output = ();
+    type Output = bool;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
         let Self { bandwidth, bytes, due, ticket, timer } = &mut *self;
         loop {
             let now = now();
             let mut queue = bandwidth.queue();
-            let turn = queue.ask(ticket, *bytes, now, cx.waker());
-            if turn == Turn::Now {
-                return Poll::Ready(());
-            }
             if due.is_some_and(|due| due <= now) {
                 queue.leave(ticket);
-                queue.add(*bytes, now);
-                return Poll::Ready(());
+                return Poll::Ready(false);
+            }
+            let turn = queue.ask(ticket, *bytes, now, cx.waker());
+            if turn == Turn::Now {
+                return Poll::Ready(true);
             }
             drop(queue);
             let own = if let Turn::At(then) = turn { Some(then) } else { None };

@@ -1,5 +1,6 @@
 //! Tests of content that is read in turn. The clock stands still but for what is waited for.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -23,12 +24,21 @@ fn content(length: u64, piece: u64) -> Body {
     body
 }
 
-/// How much was read of content until it ended, or that was over, and when.
+/// How much was read of content until it ended, and when.
 async fn read(bandwidth: &Bandwidth, mut content: Body, due: Option<Instant>) -> (u64, Duration) {
     let begun = TimerInstant::now();
     let reader = ContentReader::new(Some(bandwidth));
     let length = reader.count(&mut content, due, |_| {}).await.expect("it does not fail");
     (length, begun.elapsed())
+}
+
+/// What content failed with that was not read by its deadline, how much of it was read before, and when it failed.
+async fn fail(bandwidth: &Bandwidth, mut content: Body, due: Instant) -> (Error, u64, Duration) {
+    let (begun, read) = (TimerInstant::now(), Cell::new(0));
+    let reader = ContentReader::new(Some(bandwidth));
+    let look = |bytes: usize| read.set(read.get() + bytes as u64);
+    let failed = reader.count(&mut content, Some(due), look).await;
+    (failed.expect_err("it is late"), read.get(), begun.elapsed())
 }
 
 #[track_caller]
@@ -84,15 +94,27 @@ async fn nothing_waits_beyond_its_deadline_and_what_is_dropped_holds_up_no_other
     let bandwidth = Bandwidth::new(KIB);
     bandwidth.pay(100 << 10);
     let due = now() + Duration::from_secs(3);
-    let late = read(&bandwidth, content(8 * KIB, KIB), Some(due));
+    let late = fail(&bandwidth, content(8 * KIB, KIB), due);
     let dropped = timeout(Duration::from_secs(1), read(&bandwidth, content(KIB, KIB), None));
     let other = read(&bandwidth, content(KIB, KIB), None);
     let (dropped, late, other) = tokio::join!(dropped, late, other);
     assert!(dropped.is_err());
-    assert_eq!((late.0, late.1.as_millis() / 10), (8 * KIB, 300));
-    // What was late was read after all, and counts.
+    let (error, length, took) = late;
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::TotalTimeout, Phase::Receive));
+    // Nothing of what was late was read, and it does not count.
+    assert_eq!((length, took.as_millis() / 10), (0, 300));
     assert_eq!(other.0, KIB);
-    assert_about(other.1, 109_000);
+    assert_about(other.1, 101_000);
+}
+
+/// Whose deadline passes while no other waits does not read either.
+#[tokio::test(start_paused = true)]
+async fn what_is_late_is_not_read_though_it_would_be_its_turn() {
+    let bandwidth = Bandwidth::new(100 * KIB);
+    let due = now();
+    sleep(Duration::from_secs(1)).await;
+    let (error, length, _) = fail(&bandwidth, content(KIB, KIB), due).await;
+    assert_eq!((error.kind(), length), (ErrorKind::TotalTimeout, 0));
 }
 
 /// A server that sends nothing for a while would have all others wait for its piece.
