@@ -2,12 +2,13 @@
 //! are read in a second.
 //!
 //! A piece is read when the bytes before it have taken their time. How long it is is not known before that: until then it
-//! counts with the length that it may have. Nothing of content is asked for meanwhile, so that the system takes no more
-//! of it from the server than fits into its buffers, and no time limit for content counts that time.
+//! counts with the length that it may have, but for one that the server has not sent yet: that counts when it comes, so that
+//! silent servers hold up none. Nothing of content is asked for meanwhile, so that the system takes no more of it from the
+//! server than fits into its buffers, and no time limit for content counts that time.
 
 mod queue;
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -142,8 +143,18 @@ impl<'a> ContentReader<'a> {
                 return Err(late(content));
             }
         }
-        let mut reading = Reading { bandwidth, counted, read: 0 };
-        let piece = content.chunk().await;
+        let mut reading = Reading { bandwidth, counted: Some(counted), read: 0 };
+        let piece = {
+            let mut piece = pin!(content.chunk());
+            poll_fn(|cx| {
+                let polled = piece.as_mut().poll(cx);
+                if polled.is_pending() {
+                    reading.give_back();
+                }
+                polled
+            })
+            .await
+        };
         if let Ok(Some(piece)) = &piece {
             reading.read = arrived(before, content, piece);
             self.is_within = reading.read == 0;
@@ -171,14 +182,27 @@ fn now() -> Instant {
 /// A piece that is read, and counts with another length until it is there.
 struct Reading<'a> {
     bandwidth: &'a Bandwidth,
-    counted: u64,
+    /// None where it is not there yet.
+    counted: Option<u64>,
     read: u64,
+}
+
+impl Reading<'_> {
+    /// The server has not sent it: it counts no more until it comes.
+    fn give_back(&mut self) {
+        if let Some(counted) = self.counted.take().filter(|counted| *counted > 0) {
+            self.bandwidth.queue().correct(counted, 0);
+        }
+    }
 }
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        if self.counted != self.read {
-            self.bandwidth.queue().correct(self.counted, self.read);
+        match self.counted {
+            Some(counted) if counted == self.read => {}
+            Some(counted) => self.bandwidth.queue().correct(counted, self.read),
+            None if self.read > 0 => self.bandwidth.queue().add(self.read, now()),
+            None => {}
         }
     }
 }

@@ -117,18 +117,28 @@ async fn what_is_late_is_not_read_though_it_would_be_its_turn() {
     assert_eq!((error.kind(), length), (ErrorKind::TotalTimeout, 0));
 }
 
-/// A server that sends nothing for a while would have all others wait for its piece.
+/// Servers that sent nothing for a while had all others wait for their pieces.
 #[tokio::test(start_paused = true)]
-async fn what_is_silent_takes_no_more_than_a_piece() {
-    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(160 * KIB)));
-    let (_sender, mut silent) = Body::channel(1);
-    let waiting = tokio::spawn(async move {
-        let _ = ContentReader::new(Some(bandwidth)).chunk(&mut silent, || None).await;
-    });
+async fn what_is_silent_holds_up_no_other_and_counts_when_it_comes() {
+    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(16 * KIB)));
+    let (mut senders, mut silent) = (Vec::new(), JoinSet::new());
+    for _ in 0..10 {
+        let (sender, content) = Body::channel(1);
+        senders.push(sender);
+        silent.spawn(read(bandwidth, content, None));
+    }
     sleep(Duration::from_millis(1)).await;
-    let (_, took) = read(bandwidth, content(1_600 * KIB, 16 * KIB), None).await;
-    assert_about(took, 10_000);
-    waiting.abort();
+    assert!(!bandwidth.is_short());
+    let (_, took) = read(bandwidth, content(16 * KIB, 16 * KIB), None).await;
+    assert_about(took, 1_000);
+    sleep(Duration::from_secs(60)).await;
+    for sender in senders {
+        assert!(sender.send(vec![0; 16 << 10]).await.is_ok());
+        sender.finish().await.expect("it is read");
+    }
+    // All of them came at once, and what comes then waits as long as they should have.
+    let last = silent.join_all().await.into_iter().map(|(_, took)| took.as_secs()).max();
+    assert_eq!(last, Some(70), "the last of them is told of its end");
 }
 
 #[tokio::test(start_paused = true)]
