@@ -10,6 +10,7 @@ mod queue;
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -23,10 +24,15 @@ use self::queue::{Queue, Ticket, Turn};
 /// What is read at once: a buffer of the client, a record of TLS, or a frame of HTTP/2.
 const PIECE_BYTES: u64 = 16 << 10;
 
+/// So many jobs are in flight before one has ended.
+const JOBS_MIN: usize = 4;
+
 /// How much content a run reads in a second.
 #[derive(Debug)]
 pub(crate) struct Bandwidth {
     queue: Mutex<Queue>,
+    /// How many jobs may be in flight for another to start.
+    jobs: AtomicUsize,
     /// What the client reads of content that nothing asks for, to use the connection again.
     drained_max: u64,
 }
@@ -42,12 +48,30 @@ pub(crate) struct ContentReader<'a> {
 impl Bandwidth {
     pub(crate) fn new(bytes_per_second: u64) -> Self {
         let queue = Mutex::new(Queue::new(bytes_per_second, now()));
-        Self { queue, drained_max: ClientLimits::default().drain_bytes_max }
+        let drained_max = ClientLimits::default().drain_bytes_max;
+        Self { queue, jobs: AtomicUsize::new(JOBS_MIN), drained_max }
     }
 
     /// Whether content waits.
     pub(crate) fn is_short(&self) -> bool {
         self.queue().is_short()
+    }
+
+    /// Whether another job may start where so many are in flight. None does while content waits, and no more than have shown
+    /// that there is room for them: all that have started may come with content at once, which would be late.
+    pub(crate) fn may_start(&self, in_flight: usize) -> bool {
+        in_flight == 0 || in_flight < self.jobs.load(Relaxed) && !self.is_short()
+    }
+
+    /// A job has ended, and so many are in flight yet: there may be one more from now on if those that may be are used, or one
+    /// less where content waits.
+    pub(crate) fn job_ended(&self, in_flight: usize) {
+        let is_short = self.is_short();
+        let change = |jobs: usize| match is_short {
+            true => jobs.checked_sub(1).filter(|jobs| *jobs >= JOBS_MIN),
+            false => (jobs <= 2 * (in_flight + 1)).then_some(jobs + 1),
+        };
+        let _ = self.jobs.fetch_update(Relaxed, Relaxed, change);
     }
 
     /// So many bytes were read that have not waited: those that come later wait longer.

@@ -161,3 +161,24 @@ async fn without_a_bandwidth_nothing_waits() {
     let read = ContentReader::new(None).count(&mut content, None, |_| {}).await;
     assert_eq!((read.ok(), begun.elapsed()), (Some(64 * KIB), Duration::ZERO));
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_job_starts_while_content_waits_but_the_only_one() {
+    let bandwidth = Bandwidth::new(KIB);
+    assert!(bandwidth.may_start(3) && !bandwidth.may_start(4));
+    bandwidth.job_ended(3);
+    bandwidth.job_ended(3);
+    // So few do not show that there is room for more.
+    bandwidth.job_ended(0);
+    assert!(bandwidth.may_start(5) && !bandwidth.may_start(6));
+    bandwidth.pay(1 << 10);
+    let look = async {
+        sleep(Duration::from_millis(500)).await;
+        assert!(!bandwidth.may_start(1) && bandwidth.may_start(0));
+        for _ in 0..9 {
+            bandwidth.job_ended(9);
+        }
+    };
+    tokio::join!(read(&bandwidth, content(KIB, KIB), None), look);
+    assert!(bandwidth.may_start(3) && !bandwidth.may_start(4), "what was learned is forgotten");
+}
