@@ -2,19 +2,21 @@
 //! are read in a second.
 //!
 //! A piece is read when the bytes before it have taken their time. How long it is is not known before that: until then it
-//! counts with the length that it may have. Nothing of content is asked for meanwhile, so that the system takes no more
-//! of it from the server than fits into its buffers, and no time limit for content counts that time.
+//! counts with the length that it may have, but for one that the server has not sent yet: that counts when it comes, so that
+//! silent servers hold up none. Nothing of content is asked for meanwhile, so that the system takes no more of it from the
+//! server than fits into its buffers, and no time limit for content counts that time.
 
 mod queue;
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use stoop::{Body, ClientLimits, Error};
+use stoop::{Body, ClientLimits, Error, ErrorKind, Phase};
 use tokio::time::{Instant as TimerInstant, Sleep, sleep_until};
 
 use self::queue::{Queue, Ticket, Turn};
@@ -22,10 +24,15 @@ use self::queue::{Queue, Ticket, Turn};
 /// What is read at once: a buffer of the client, a record of TLS, or a frame of HTTP/2.
 const PIECE_BYTES: u64 = 16 << 10;
 
+/// So many jobs are in flight before one has ended.
+const JOBS_MIN: usize = 4;
+
 /// How much content a run reads in a second.
 #[derive(Debug)]
 pub(crate) struct Bandwidth {
     queue: Mutex<Queue>,
+    /// How many jobs may be in flight for another to start.
+    jobs: AtomicUsize,
     /// What the client reads of content that nothing asks for, to use the connection again.
     drained_max: u64,
 }
@@ -41,12 +48,30 @@ pub(crate) struct ContentReader<'a> {
 impl Bandwidth {
     pub(crate) fn new(bytes_per_second: u64) -> Self {
         let queue = Mutex::new(Queue::new(bytes_per_second, now()));
-        Self { queue, drained_max: ClientLimits::default().drain_bytes_max }
+        let drained_max = ClientLimits::default().drain_bytes_max;
+        Self { queue, jobs: AtomicUsize::new(JOBS_MIN), drained_max }
     }
 
     /// Whether content waits.
     pub(crate) fn is_short(&self) -> bool {
         self.queue().is_short()
+    }
+
+    /// Whether another job may start where so many are in flight. None does while content waits, and no more than have shown
+    /// that there is room for them: all that have started may come with content at once, which would be late.
+    pub(crate) fn may_start(&self, in_flight: usize) -> bool {
+        in_flight == 0 || in_flight < self.jobs.load(Relaxed) && !self.is_short()
+    }
+
+    /// A job has ended, and so many are in flight yet: there may be one more from now on if those that may be are used, or one
+    /// less where content waits.
+    pub(crate) fn job_ended(&self, in_flight: usize) {
+        let is_short = self.is_short();
+        let change = |jobs: usize| match is_short {
+            true => jobs.checked_sub(1).filter(|jobs| *jobs >= JOBS_MIN),
+            false => (jobs <= 2 * (in_flight + 1)).then_some(jobs + 1),
+        };
+        let _ = self.jobs.fetch_update(Relaxed, Relaxed, change);
     }
 
     /// So many bytes were read that have not waited: those that come later wait longer.
@@ -81,10 +106,11 @@ impl<'a> ContentReader<'a> {
         Self { bandwidth, is_within: false }
     }
 
-    /// The next piece; `None` at the end. It waits for its turn no longer than until `due`.
+    /// The next piece; `None` at the end. It waits for its turn no longer than until its deadline: that of its client, or
+    /// `due` where that has none.
     ///
     /// # Errors
-    /// Those of the content.
+    /// Those of the content. What is late is not read any more: [`TotalTimeout`](ErrorKind::TotalTimeout).
     pub(crate) async fn chunk(
         &mut self,
         content: &mut Body,
@@ -132,17 +158,38 @@ impl<'a> ContentReader<'a> {
             false => length.map_or(PIECE_BYTES, |length| length.min(PIECE_BYTES)),
         };
         if !self.is_within {
-            let (ticket, timer) = (None, None);
-            AwaitTurn { bandwidth, bytes: counted, due, ticket, timer }.await;
+            // A pause ends before the deadline is asked for, which would come later as long as it goes on.
+            if let Some(late) = content.overdue() {
+                return Err(late);
+            }
+            let (ticket, timer, due) = (None, None, content.due().or(due));
+            if !(AwaitTurn { bandwidth, bytes: counted, due, ticket, timer }).await {
+                return Err(late(content));
+            }
         }
-        let mut reading = Reading { bandwidth, counted, read: 0 };
-        let piece = content.chunk().await;
+        let mut reading = Reading { bandwidth, counted: Some(counted), read: 0 };
+        let piece = {
+            let mut piece = pin!(content.chunk());
+            poll_fn(|cx| {
+                let polled = piece.as_mut().poll(cx);
+                if polled.is_pending() {
+                    reading.give_back();
+                }
+                polled
+            })
+            .await
+        };
         if let Ok(Some(piece)) = &piece {
             reading.read = arrived(before, content, piece);
             self.is_within = reading.read == 0;
         }
         piece
     }
+}
+
+/// The error of content whose deadline has passed.
+fn late(content: &mut Body) -> Error {
+    content.overdue().unwrap_or_else(|| Error::new(ErrorKind::TotalTimeout, Phase::Receive))
 }
 
 /// How many bytes have come for a piece that was read, where so many had come before if content is decoded.
@@ -159,19 +206,32 @@ fn now() -> Instant {
 /// A piece that is read, and counts with another length until it is there.
 struct Reading<'a> {
     bandwidth: &'a Bandwidth,
-    counted: u64,
+    /// None where it is not there yet.
+    counted: Option<u64>,
     read: u64,
 }
 
-impl Drop for Reading<'_> {
-    fn drop(&mut self) {
-        if self.counted != self.read {
-            self.bandwidth.queue().correct(self.counted, self.read);
+impl Reading<'_> {
+    /// The server has not sent it: it counts no more until it comes.
+    fn give_back(&mut self) {
+        if let Some(counted) = self.counted.take().filter(|counted| *counted > 0) {
+            self.bandwidth.queue().correct(counted, 0);
         }
     }
 }
 
-/// Waits until so many bytes may be read, or until `due`: what is late then fails in the client, which knows how.
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        match self.counted {
+            Some(counted) if counted == self.read => {}
+            Some(counted) => self.bandwidth.queue().correct(counted, self.read),
+            None if self.read > 0 => self.bandwidth.queue().add(self.read, now()),
+            None => {}
+        }
+    }
+}
+
+/// Waits until so many bytes may be read, or until `due`; says whether they may.
 struct AwaitTurn<'a> {
     bandwidth: &'a Bandwidth,
     bytes: u64,
@@ -181,21 +241,20 @@ struct AwaitTurn<'a> {
 }
 
 impl Future for AwaitTurn<'_> {
-    type Output = ();
+    type Output = bool;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
         let Self { bandwidth, bytes, due, ticket, timer } = &mut *self;
         loop {
             let now = now();
             let mut queue = bandwidth.queue();
-            let turn = queue.ask(ticket, *bytes, now, cx.waker());
-            if turn == Turn::Now {
-                return Poll::Ready(());
-            }
             if due.is_some_and(|due| due <= now) {
                 queue.leave(ticket);
-                queue.add(*bytes, now);
-                return Poll::Ready(());
+                return Poll::Ready(false);
+            }
+            let turn = queue.ask(ticket, *bytes, now, cx.waker());
+            if turn == Turn::Now {
+                return Poll::Ready(true);
             }
             drop(queue);
             let own = if let Turn::At(then) = turn { Some(then) } else { None };

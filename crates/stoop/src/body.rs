@@ -96,9 +96,8 @@ pub(crate) trait Incoming: Send + Sync {
     /// Its request was called for then, and sent in so many attempts before: its errors tell so.
     fn follows(&mut self, _attempts: u32, _called: Instant) {}
 
-    /// The error of its deadline, if that has passed. For those who have long work with a piece before they ask for
-    /// another, which would tell it too late.
-    #[cfg(feature = "compression")]
+    /// The error of its deadline, if that has passed: see [`Body::overdue`]. For those who have long work with a piece
+    /// before they ask for another, which would tell it too late.
     fn overdue(&mut self) -> Option<Error> {
         None
     }

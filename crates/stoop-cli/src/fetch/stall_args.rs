@@ -29,8 +29,8 @@ pub(crate) struct StallArgs {
 
     /// Bytes of content that all URLs together read in a second [default: any number]
     ///
-    /// As transferred, before --compressed decodes it. All content that is on its way comes equally fast, and other URLs
-    /// start as before: --concurrency says how many. The time counts for --timeout, which should allow for it, and not
+    /// As transferred, before --compressed decodes it. All content that is on its way comes equally fast. No other
+    /// URL starts while some of it waits, so that fewer are in flight than --concurrency allows. The time counts for --timeout, which should allow for it, and not
     /// for --read-timeout and --speed-limit. Heads do not count
     #[arg(long, value_name = "SIZE", value_parser = rate)]
     max_bandwidth: Option<u64>,

@@ -104,6 +104,37 @@ fn the_time_that_content_waits_is_that_of_its_url_and_of_no_slow_server() {
     }
 }
 
+/// All of them started at once, and nearly all were late.
+#[test]
+fn no_url_starts_for_whose_content_there_is_no_bandwidth() {
+    for options in ["", "-c auto"] {
+        let options = format!("--max-bandwidth 100KiB -t 2 --per-host 100 {options}");
+        let (ran, took) = fetch(&options, "12", 40);
+        let records = records(&ran);
+        assert!(records.iter().all(|record| record["error_kind"].is_null()), "{options}: {ran:?}");
+        assert!(took > Duration::from_millis(4_000), "{options}: {took:?}");
+    }
+}
+
+/// What was late was read at once, all of it, and those after it waited for that.
+#[test]
+fn what_is_late_is_not_read_beyond_the_bandwidth() {
+    for options in ["", "--http2-prior-knowledge", "--digest sha256"] {
+        let options = format!("--max-bandwidth 20KiB -t 1 --per-host 60 {options}");
+        let (ran, took) = fetch(&options, "15", 8);
+        let records = records(&ran);
+        let is_whole = |record: &&Value| record["error_kind"].is_null();
+        let whole = records.iter().filter(is_whole).count();
+        // What the pause before it allows, and a piece.
+        let allowed = 20.0 * (took.as_secs_f64() + 0.1) + 16.0;
+        assert!((whole * 15) as f64 <= allowed, "{options}: {whole} in {took:?}");
+        assert!(whole > 0, "{options}");
+        for record in records.iter().filter(|record| !is_whole(record)) {
+            assert_eq!(record["error_kind"], "total_timeout", "{options}: {record}");
+        }
+    }
+}
+
 #[test]
 fn a_bandwidth_is_a_size_above_0() {
     for size in ["0", "none", "fast"] {

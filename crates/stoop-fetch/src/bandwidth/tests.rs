@@ -1,5 +1,6 @@
 //! Tests of content that is read in turn. The clock stands still but for what is waited for.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
@@ -23,12 +24,21 @@ fn content(length: u64, piece: u64) -> Body {
     body
 }
 
-/// How much was read of content until it ended, or that was over, and when.
+/// How much was read of content until it ended, and when.
 async fn read(bandwidth: &Bandwidth, mut content: Body, due: Option<Instant>) -> (u64, Duration) {
     let begun = TimerInstant::now();
     let reader = ContentReader::new(Some(bandwidth));
     let length = reader.count(&mut content, due, |_| {}).await.expect("it does not fail");
     (length, begun.elapsed())
+}
+
+/// What content failed with that was not read by its deadline, how much of it was read before, and when it failed.
+async fn fail(bandwidth: &Bandwidth, mut content: Body, due: Instant) -> (Error, u64, Duration) {
+    let (begun, read) = (TimerInstant::now(), Cell::new(0));
+    let reader = ContentReader::new(Some(bandwidth));
+    let look = |bytes: usize| read.set(read.get() + bytes as u64);
+    let failed = reader.count(&mut content, Some(due), look).await;
+    (failed.expect_err("it is late"), read.get(), begun.elapsed())
 }
 
 #[track_caller]
@@ -84,29 +94,51 @@ async fn nothing_waits_beyond_its_deadline_and_what_is_dropped_holds_up_no_other
     let bandwidth = Bandwidth::new(KIB);
     bandwidth.pay(100 << 10);
     let due = now() + Duration::from_secs(3);
-    let late = read(&bandwidth, content(8 * KIB, KIB), Some(due));
+    let late = fail(&bandwidth, content(8 * KIB, KIB), due);
     let dropped = timeout(Duration::from_secs(1), read(&bandwidth, content(KIB, KIB), None));
     let other = read(&bandwidth, content(KIB, KIB), None);
     let (dropped, late, other) = tokio::join!(dropped, late, other);
     assert!(dropped.is_err());
-    assert_eq!((late.0, late.1.as_millis() / 10), (8 * KIB, 300));
-    // What was late was read after all, and counts.
+    let (error, length, took) = late;
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::TotalTimeout, Phase::Receive));
+    // Nothing of what was late was read, and it does not count.
+    assert_eq!((length, took.as_millis() / 10), (0, 300));
     assert_eq!(other.0, KIB);
-    assert_about(other.1, 109_000);
+    assert_about(other.1, 101_000);
 }
 
-/// A server that sends nothing for a while would have all others wait for its piece.
+/// Whose deadline passes while no other waits does not read either.
 #[tokio::test(start_paused = true)]
-async fn what_is_silent_takes_no_more_than_a_piece() {
-    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(160 * KIB)));
-    let (_sender, mut silent) = Body::channel(1);
-    let waiting = tokio::spawn(async move {
-        let _ = ContentReader::new(Some(bandwidth)).chunk(&mut silent, || None).await;
-    });
+async fn what_is_late_is_not_read_though_it_would_be_its_turn() {
+    let bandwidth = Bandwidth::new(100 * KIB);
+    let due = now();
+    sleep(Duration::from_secs(1)).await;
+    let (error, length, _) = fail(&bandwidth, content(KIB, KIB), due).await;
+    assert_eq!((error.kind(), length), (ErrorKind::TotalTimeout, 0));
+}
+
+/// Servers that sent nothing for a while had all others wait for their pieces.
+#[tokio::test(start_paused = true)]
+async fn what_is_silent_holds_up_no_other_and_counts_when_it_comes() {
+    let bandwidth: &Bandwidth = Box::leak(Box::new(Bandwidth::new(16 * KIB)));
+    let (mut senders, mut silent) = (Vec::new(), JoinSet::new());
+    for _ in 0..10 {
+        let (sender, content) = Body::channel(1);
+        senders.push(sender);
+        silent.spawn(read(bandwidth, content, None));
+    }
     sleep(Duration::from_millis(1)).await;
-    let (_, took) = read(bandwidth, content(1_600 * KIB, 16 * KIB), None).await;
-    assert_about(took, 10_000);
-    waiting.abort();
+    assert!(!bandwidth.is_short());
+    let (_, took) = read(bandwidth, content(16 * KIB, 16 * KIB), None).await;
+    assert_about(took, 1_000);
+    sleep(Duration::from_secs(60)).await;
+    for sender in senders {
+        assert!(sender.send(vec![0; 16 << 10]).await.is_ok());
+        sender.finish().await.expect("it is read");
+    }
+    // All of them came at once, and what comes then waits as long as they should have.
+    let last = silent.join_all().await.into_iter().map(|(_, took)| took.as_secs()).max();
+    assert_eq!(last, Some(70), "the last of them is told of its end");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,4 +160,25 @@ async fn without_a_bandwidth_nothing_waits() {
     let begun = TimerInstant::now();
     let read = ContentReader::new(None).count(&mut content, None, |_| {}).await;
     assert_eq!((read.ok(), begun.elapsed()), (Some(64 * KIB), Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_job_starts_while_content_waits_but_the_only_one() {
+    let bandwidth = Bandwidth::new(KIB);
+    assert!(bandwidth.may_start(3) && !bandwidth.may_start(4));
+    bandwidth.job_ended(3);
+    bandwidth.job_ended(3);
+    // So few do not show that there is room for more.
+    bandwidth.job_ended(0);
+    assert!(bandwidth.may_start(5) && !bandwidth.may_start(6));
+    bandwidth.pay(1 << 10);
+    let look = async {
+        sleep(Duration::from_millis(500)).await;
+        assert!(!bandwidth.may_start(1) && bandwidth.may_start(0));
+        for _ in 0..9 {
+            bandwidth.job_ended(9);
+        }
+    };
+    tokio::join!(read(&bandwidth, content(KIB, KIB), None), look);
+    assert!(bandwidth.may_start(3) && !bandwidth.may_start(4), "what was learned is forgotten");
 }

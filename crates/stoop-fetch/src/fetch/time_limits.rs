@@ -50,6 +50,10 @@ impl Fetch {
     /// window of the stream (256 KiB at first). After a pause, or where the process was held up, what was not read of a tenth of a
     /// second is made up for, with one piece more; nothing else comes at once.
     ///
+    /// No job starts while content waits, but where none is in flight. Four start at first, and one more is in flight for each
+    /// that ends while no content waits, up to the concurrency: so most content is not late, as it would be where all start
+    /// at once.
+    ///
     /// What counts is content as transferred, before it is decoded: that of jobs, of their retries, of sitemaps, and of
     /// robots.txt, which does not wait. Heads do not count, nor what is not read, as after HEAD or with
     /// [`skip_content`](Self::skip_content); what the client reads of that after all, to use the connection again, does, but

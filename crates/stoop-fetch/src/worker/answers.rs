@@ -37,6 +37,9 @@ impl<F: RecordFormat> Worker<F> {
         if answered.was_in_flight {
             self.add_in_flight(-1);
         }
+        if let Some(bandwidth) = &self.run.settings.bandwidth {
+            bandwidth.job_ended(self.all_in_flight());
+        }
         self.run.gauges[self.index].tuning.add(outcome, answered.duration);
         let start = slots.slot(index).sent;
         // Taken: a request that is under way when the run ends must not leave its place again.

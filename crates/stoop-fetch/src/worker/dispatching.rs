@@ -1,16 +1,20 @@
 //! The dispatcher of a worker: gives turns to requests that wait, and starts slots for lines, as far as there are permits.
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Worker;
 use crate::format::RecordFormat;
 use crate::lane::Refill;
+use crate::run_state::WorkerGauge;
 use crate::tuning_gauge::Demand;
 use crate::turns::Post;
 use crate::until::until;
+
+/// How long a worker sleeps that may start no job because of the bandwidth: no other wakes it when that has room.
+const BANDWIDTH_LOOK: Duration = Duration::from_millis(10);
 
 impl<F: RecordFormat> Worker<F> {
     /// Gives turns and starts slots whenever there are requests that wait or lines, permits, and room in the output. It is
@@ -52,7 +56,7 @@ impl<F: RecordFormat> Worker<F> {
     }
 
     /// Gives a turn to each request that waits for one, and starts a slot for each line, as far as there are permits and the
-    /// rate of all requests allows. Where that is what they wait for, returns until when.
+    /// rate of all requests and the bandwidth allow. Where that is what they wait for, returns until when.
     fn start_ready(self: &Rc<Self>) -> Option<Instant> {
         loop {
             let turns = self.schedule.borrow().turns_due();
@@ -60,15 +64,16 @@ impl<F: RecordFormat> Worker<F> {
             let wanted = turns + lines;
             if wanted == 0 {
                 self.waits_for_permits.set(false);
-                // Where the output is full, what is wanted is not known.
-                if !self.run.is_full() {
+                let has_bandwidth = self.has_bandwidth();
+                // Where the output is full, or content waits, what is wanted is not known.
+                if has_bandwidth && !self.run.is_full() {
                     self.tell_demand(self.demand());
                 }
                 self.decline_permits();
                 if let Some(rate) = &self.rate {
                     rate.leave();
                 }
-                return None;
+                return (!has_bandwidth).then(|| Instant::now() + BANDWIDTH_LOOK);
             }
             let allowed = self.rate.as_ref().and_then(|rate| rate.wait(Instant::now()));
             if allowed.is_some() {
@@ -98,9 +103,19 @@ impl<F: RecordFormat> Worker<F> {
         if waits || !self.schedule.borrow().is_empty() { Demand::Hosts } else { Demand::Source }
     }
 
-    /// Whether jobs may begin: the output takes more, and not too many wait for turns.
+    /// Whether jobs may begin: the output takes more, the bandwidth has room, and not too many wait for turns.
     pub(super) fn may_begin(&self) -> bool {
-        !self.run.is_full() && !self.slots.borrow().is_crowded()
+        !self.run.is_full() && self.has_bandwidth() && !self.slots.borrow().is_crowded()
+    }
+
+    fn has_bandwidth(&self) -> bool {
+        let Some(bandwidth) = &self.run.settings.bandwidth else { return true };
+        bandwidth.may_start(self.all_in_flight())
+    }
+
+    /// How many jobs of all workers are in flight.
+    pub(super) fn all_in_flight(&self) -> usize {
+        self.run.gauges.iter().map(WorkerGauge::in_flight).sum()
     }
 
     /// Uses a permit for a request whose turn it is, or else for the next line.

@@ -110,8 +110,10 @@ impl Body {
         }
     }
 
-    /// By when all of the content has to come that a client receives, if there is a deadline.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    /// By when all of the content has to come that a client receives, if there is a deadline
+    /// ([`ClientTime::total`](crate::ClientTime::total), [`Request::timeout`](crate::Request::timeout)). A
+    /// [pause](Self::pause) that goes on is counted as if it ended now.
+    pub fn due(&self) -> Option<Instant> {
         match &self.0 {
             Kind::Response(content) => content.due(),
             _ => None,
@@ -125,9 +127,24 @@ impl Body {
         }
     }
 
-    /// The error of the deadline of content that a client receives, if that has passed.
-    #[cfg(feature = "compression")]
-    pub(crate) fn overdue(&mut self) -> Option<Error> {
+    /// The error of the deadline of content that a client receives, if that has passed: what comes then is not read any
+    /// more, and its connection over HTTP/1 is closed, or its stream over HTTP/2. `None` as long as there is time.
+    ///
+    /// [`chunk`](Self::chunk) tells the deadline where it waits; content that has come already it may give out later. This is
+    /// for a caller that reads content slowly on purpose. A [pause](Self::pause) ends.
+    ///
+    /// ```no_run
+    /// # async fn example(client: stoop::Client, turn: impl Future<Output = ()>) -> Result<(), stoop::Error> {
+    /// let mut body = client.get("http://example.com/").await?.into_body();
+    /// turn.await;
+    /// let piece = match body.overdue() {
+    ///     Some(error) => return Err(error),
+    ///     None => body.chunk().await?,
+    /// };
+    /// # drop(piece);
+    /// # Ok(()) }
+    /// ```
+    pub fn overdue(&mut self) -> Option<Error> {
         match &mut self.0 {
             Kind::Response(content) => content.overdue(),
             _ => None,

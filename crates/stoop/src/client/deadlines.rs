@@ -252,7 +252,6 @@ impl Deadlines {
     }
 
     /// The error of the total deadline, if it has passed while content is received.
-    #[cfg(feature = "compression")]
     pub(super) fn overdue(&self) -> Option<Error> {
         self.total.filter(|total| *total <= now()).map(|_| Self::total_error(Phase::Receive))
     }

@@ -196,6 +196,10 @@ impl Incoming for Tape {
     fn follows(&mut self, attempts: u32, called: Instant) {
         self.inner.follows(attempts, called);
     }
+
+    fn overdue(&mut self) -> Option<Error> {
+        self.inner.overdue()
+    }
 }
 
 impl Drop for Tape {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stoop::{Body, ClientTime, Error, ErrorKind, Request, Response, Server, Versions};
+use stoop::{Body, ClientTime, Error, ErrorKind, Phase, Request, Response, Server, Versions};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::kit::{ScriptedServer, URL, limited, scripted_by};
@@ -152,4 +152,23 @@ async fn responses_that_pause_do_not_hold_up_the_others_of_their_connection() {
     for response in paused {
         assert_eq!(timeout(long, response.bytes()).await.unwrap().unwrap().len(), 300_000);
     }
+}
+
+/// Content that has come is given out after the deadline; a caller that reads it slowly asks for that.
+#[tokio::test(start_paused = true)]
+async fn content_that_is_there_is_not_read_beyond_the_deadline_if_its_caller_asks() {
+    let begun = Instant::now();
+    let client = scripted_by(limited(|all| all.time = limits()), async |mut peer| {
+        peer.head().await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabc").await;
+        peer.stall().await;
+    });
+    let mut body = client.get(URL).await.unwrap().into_body();
+    let due = body.due().expect("a deadline").duration_since(begun.into_std());
+    assert_eq!(due.as_secs(), 2);
+    assert!(body.overdue().is_none());
+    sleep(Duration::from_secs(3)).await;
+    let late = body.overdue().expect("it is late");
+    assert_eq!((late.kind(), late.phase()), (ErrorKind::TotalTimeout, Phase::Receive));
+    assert_eq!(body.chunk().await.unwrap(), None, "nothing is read any more");
 }

@@ -81,7 +81,6 @@ impl Incoming for Http1Exchange {
         }
     }
 
-    #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         self.resume();
         let error = self.deadlines.overdue()?;

@@ -298,7 +298,6 @@ impl Incoming for Http2Exchange {
         self.called = called;
     }
 
-    #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         if self.deadlines.is_paused() {
             self.resume();

@@ -105,7 +105,6 @@ impl Incoming for ObservedContent {
         self.content.follows(attempts, called);
     }
 
-    #[cfg(feature = "compression")]
     fn overdue(&mut self) -> Option<Error> {
         self.content.overdue()
     }
