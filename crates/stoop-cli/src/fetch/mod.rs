@@ -48,6 +48,7 @@ mod stall_args;
 mod template;
 mod typed_urls;
 mod untold;
+mod watch;
 mod whole_file;
 
 use std::path::Path;

@@ -1,18 +1,13 @@
 //! Runs a plan: starts the library's run, waits in the main thread for signals, `--duration` and the last line,
 //! and says how it ended.
 
-use std::future::pending;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::process::exit;
-use std::thread;
-use std::time::Duration;
 
 use stoop_fetch::format::{Csv, JsonLines, Parquet, Shards, Tar, Warc};
 use stoop_fetch::statistics::Statistics;
 use stoop_fetch::summary::Summary;
 use stoop_fetch::{FetchError, Run, Stop};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 use super::begin::Begin;
 use super::describe::describe;
@@ -25,19 +20,16 @@ use super::pretty::Pretty;
 use super::progress::ProgressDisplay;
 use super::run_folder;
 use super::source::OpenSource;
+use super::watch::Watch;
 use super::whole_file::WholeFile;
 use crate::failure::CommandFailure;
-use crate::signals::{self, Signals};
+use crate::signals;
 
 /// The length of a file in the folder of the output: what archives usually have.
 const FILE_SIZE: u64 = 1 << 30;
 
 /// The memory of what an archive has already: some 100,000 answers.
 const REVISITS_BYTES: usize = 32 << 20;
-
-/// A signal that comes this soon after another is the same one: `timeout` sends each to its child, and
-/// then to the process group of the child.
-const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
 
 /// The result of a run whose threads have all ended.
 #[derive(Debug)]
@@ -115,9 +107,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     let source = jobs(&plan, input, &mut fetch, folder.as_ref(), stop);
     let source = source.map_err(|error| cannot_read(&error))?;
 
-    let control = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let control = control.map_err(cannot_start)?;
-    let mut signals = control.block_on(async { Signals::new() }).map_err(cannot_start)?;
+    let mut watch = Watch::new().map_err(cannot_start)?;
     let begin = Begin::new(fetch, source, folder, &plan.output, sink);
     let run = start(begin, &plan).map_err(|error| match error {
         FetchError::Start(error) => cannot_start(error),
@@ -126,17 +116,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
         FetchError::Write(error) => cannot_open(&plan.output, &error),
         error => CommandFailure::Usage(error.to_string()),
     })?;
-    let watched = control.block_on(watch(&run, &plan, &mut signals, progress.as_ref()));
-    let Watched { cause: signal, interrupted } = watched;
-    // What is written from now on, the summary at last, may have a reader that reads nothing.
-    thread::spawn(move || {
-        loop {
-            let number = control.block_on(signals.next());
-            if interrupted.is_none_or(|first| ends_at_once(number, first)) {
-                exit_by(number);
-            }
-        }
-    });
+    let signal = watch.until_the_end(&run, &plan, progress.as_ref());
     if let Some(progress) = progress {
         progress.clear();
     }
@@ -145,6 +125,7 @@ pub(crate) fn run(plan: FetchPlan) -> Result<FinishedRun, CommandFailure> {
     if let Some(whole) = whole.filter(|_| finished.written.is_ok()) {
         finished.written = whole.finish();
     }
+    watch.end_by_signals();
     if finished.check().is_ok() {
         run_folder::tell_end(&plan, finished.figures().total_urls, is_stopped);
     }
@@ -252,67 +233,5 @@ fn source_name(source: &UrlSource) -> String {
         UrlSource::Stdin => "standard input".to_owned(),
         UrlSource::File(path) => path.display().to_string(),
         UrlSource::Text(_) => "the arguments".to_owned(),
-    }
-}
-
-/// What was heard while a run went on.
-struct Watched {
-    /// The signal that ended it.
-    cause: Option<u8>,
-    /// When the first signal came.
-    interrupted: Option<Instant>,
-}
-
-/// Whether a signal ends the process at once, after a first one then.
-fn ends_at_once(number: u8, first: Instant) -> bool {
-    first.elapsed() >= SAME_SIGNAL_WINDOW && number != signals::HANGUP
-}
-
-fn exit_by(number: u8) -> ! {
-    exit(i32::from(CommandFailure::Signal(number).exit_code()))
-}
-
-/// Waits until the last line is written, and ends the run before that on a signal, which is returned, or by
-/// `--duration`.
-async fn watch(
-    run: &Run,
-    plan: &FetchPlan,
-    signals: &mut Signals,
-    progress: Option<&ProgressDisplay>,
-) -> Watched {
-    let begin = Instant::now();
-    let every = progress.map_or(Duration::from_secs(1), ProgressDisplay::every);
-    let mut ticks = interval_at(begin + every, every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut interrupted = None;
-    let mut cause = None;
-    loop {
-        let duration_over = async {
-            match plan.duration {
-                Some(duration) if !run.is_stopping() => sleep_until(begin + duration).await,
-                _ => pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = run.ended() => return Watched { cause, interrupted },
-            number = signals.next() => {
-                let first = *interrupted.get_or_insert_with(Instant::now);
-                if ends_at_once(number, first) {
-                    exit_by(number);
-                }
-                // A signal after the end of --duration changes nothing but the speed of it.
-                if !run.is_stopping() {
-                    cause = Some(number);
-                }
-                run.stop();
-            }
-            () = duration_over => run.stop(),
-            _ = ticks.tick(), if progress.is_some() => {
-                if let Some(progress) = progress {
-                    progress.show(run.progress(), || run.statistics());
-                }
-            }
-        }
     }
 }
