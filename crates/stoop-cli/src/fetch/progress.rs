@@ -75,7 +75,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// Shows the current state. The statistics are asked for once a second at most.
+    /// Shows the current state. What is drawn asks for the statistics once a second, and each line for a log does.
     pub(super) fn show(&self, progress: Progress, statistics: impl FnOnce() -> Option<Statistics>) {
         match self {
             Self::Drawn(drawn) => drawn.show(progress, statistics),
