@@ -236,10 +236,10 @@ impl Fetcher {
     fn failed(&self, error: &Error) -> Outcome {
         let kind = match (&self.robots, error.kind()) {
             (Some(robots), ErrorKind::RedirectDenied) if is_denied(error, robots) => {
-                "robots_denied"
+                crate::kinds::ROBOTS_DENIED
             }
             // Its fields do not fit its content, or each other: what is wrong is the job.
-            (_, ErrorKind::InvalidMessage) => "invalid_job",
+            (_, ErrorKind::InvalidMessage) => crate::kinds::INVALID_JOB,
             (_, kind) => kind.as_str(),
         };
         let outcome = failed(error, kind);

@@ -269,7 +269,7 @@ fn why(outcome: &Outcome) -> String {
             Ok(status) => format!("status {status}"),
             Err(_) => format!("status {status}"),
         },
-        ResultCode::Error("body_too_large") => "more than 50 MiB".to_owned(),
+        ResultCode::Error(crate::kinds::BODY_TOO_LARGE) => "more than 50 MiB".to_owned(),
         ResultCode::Error(kind) => format!("{kind}: {}", text.unwrap_or_default()),
     }
 }

@@ -177,7 +177,7 @@ impl Outcome {
 
     /// A job that is not tried, because its host is left alone.
     pub(crate) fn not_tried(why: &str) -> Self {
-        Self::local_error("host_suspended", Phase::Queue, why)
+        Self::local_error(crate::kinds::HOST_SUSPENDED, Phase::Queue, why)
     }
 
     /// A job that is not tried any further, because a host is left alone.
@@ -185,7 +185,7 @@ impl Outcome {
         let text = format!(
             "{host} did not answer, or answered 429 or 503 alone, for so long that it is left alone for a while"
         );
-        Self::local_error("host_suspended", Phase::Queue, &text)
+        Self::local_error(crate::kinds::HOST_SUSPENDED, Phase::Queue, &text)
     }
 
     /// The memory that it holds, nearly.

@@ -6,24 +6,31 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeMetrics};
 
+use crate::kinds;
 use crate::record::Outcome;
 use crate::summary::ResultCode;
 use crate::tuner::Hindrance;
 
 /// What comes of asking for too much: of a host, of a line or of this machine.
 const LOST: &[&str] = &[
-    "total_timeout",
-    "read_timeout",
-    "slow_body",
-    "connect_timeout",
-    "dns_timeout",
-    "dns_servfail",
-    "h2_refused",
+    kinds::TOTAL_TIMEOUT,
+    kinds::READ_TIMEOUT,
+    kinds::SLOW_BODY,
+    kinds::CONNECT_TIMEOUT,
+    kinds::DNS_TIMEOUT,
+    kinds::DNS_SERVFAIL,
+    kinds::H2_REFUSED,
 ];
-const EXHAUSTED: &[&str] = &["too_many_files", "no_local_ports"];
+const EXHAUSTED: &[&str] = &[kinds::TOO_MANY_FILES, kinds::NO_LOCAL_PORTS];
 /// Kinds of error without a request.
-pub(crate) const NOT_ASKED: &[&str] =
-    &["invalid_url", "invalid_job", "host_suspended", "robots_denied", "cancelled", "internal"];
+pub(crate) const NOT_ASKED: &[&str] = &[
+    kinds::INVALID_URL,
+    kinds::INVALID_JOB,
+    kinds::HOST_SUSPENDED,
+    kinds::ROBOTS_DENIED,
+    kinds::CANCELLED,
+    kinds::INTERNAL,
+];
 
 /// What is counted of one worker. Written by that worker alone, but for `metrics`.
 #[derive(Debug, Default)]

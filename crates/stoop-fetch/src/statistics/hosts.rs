@@ -128,7 +128,7 @@ impl Hosts {
             ResultCode::Status(500..) => Some(&mut counts.server_errors),
             ResultCode::Status(_) => None,
             ResultCode::Error(kind) => {
-                let is_its_own = kind == "host_suspended" || !NOT_ASKED.contains(&kind);
+                let is_its_own = kind == crate::kinds::HOST_SUSPENDED || !NOT_ASKED.contains(&kind);
                 is_its_own.then_some(&mut counts.unanswered)
             }
         };

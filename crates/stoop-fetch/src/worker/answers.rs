@@ -178,5 +178,5 @@ impl<F: RecordFormat> Worker<F> {
 
 /// Whether a job came to its end with the run, and not by itself.
 fn is_unfinished(code: ResultCode<'_>) -> bool {
-    matches!(code, ResultCode::Error("cancelled" | "save_failed"))
+    matches!(code, ResultCode::Error(crate::kinds::CANCELLED | crate::kinds::SAVE_FAILED))
 }

@@ -96,7 +96,7 @@ impl<F: RecordFormat> Worker<F> {
         let invalid = |kind, text: &str| Outcome::local_error(kind, Phase::Request, text);
         let options = job.options.as_deref();
         if let Some(fault) = options.and_then(|options| options.fault.as_deref()) {
-            return Err(invalid("invalid_job", fault));
+            return Err(invalid(crate::kinds::INVALID_JOB, fault));
         }
         if let Some(why) = job.suspension {
             return Err(Outcome::not_tried(why.text()));
@@ -158,5 +158,5 @@ impl<F: RecordFormat> Worker<F> {
 /// Whether this came of a job whose fields do not fit its content, or each other: it is found before a request is sent, unless
 /// a redirect was followed.
 fn is_no_job(outcome: &Outcome) -> bool {
-    outcome.code == ResultCode::Error("invalid_job") && outcome.blamed.is_none()
+    outcome.code == ResultCode::Error(crate::kinds::INVALID_JOB) && outcome.blamed.is_none()
 }

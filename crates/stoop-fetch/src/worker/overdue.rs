@@ -36,7 +36,7 @@ impl<F: RecordFormat> Worker<F> {
         for index in slots {
             if self.slots.borrow().is_overdue(index, late, now) {
                 let text = "cut off beyond the deadline, which the client should have kept";
-                let outcome = Outcome::local_error("total_timeout", Phase::Wait, text);
+                let outcome = Outcome::local_error(crate::kinds::TOTAL_TIMEOUT, Phase::Wait, text);
                 self.answer(index, &outcome);
                 self.slots.borrow_mut().abort(index);
                 self.run.overdue.fetch_add(1, Relaxed);
