@@ -80,6 +80,22 @@ fn a_busy_processor_is_not_given_more() {
 }
 
 #[test]
+fn the_first_ramp_ends_where_all_event_loops_are_busy() {
+    let mut tuner = Tuner::new(Concurrency::auto());
+    // Each doubling brings a tenth more, as it does where a loop finds more to do each time that it wakes up.
+    let answered = |limit: usize| (300.0 * (limit as f64 / 100.0).powf(0.14)) as u64;
+    for _ in 0..20 * 10 {
+        let (limit, busy) = (tuner.limit(), if tuner.limit() >= 200 { 1.0 } else { 0.7 });
+        let answered = answered(limit);
+        let latency = limit as f64 * 0.05;
+        let counts =
+            Tick { answered, latency, started: answered, in_flight: limit, ..Tick::default() };
+        tuner.tick(&Tick { seconds: 0.05, is_wanted: true, busy, least_busy: busy, ..counts });
+        assert!(tuner.limit() <= 200, "{}", tuner.limit());
+    }
+}
+
+#[test]
 fn a_line_is_filled_and_not_crammed() {
     let network = Network { capacity: 500.0, delay: (0.05, 0.15), ..Network::default() };
     let course = found(network, 2.0, USUAL);

@@ -19,7 +19,7 @@ impl Tuner {
             self.probes_up = false;
             return self.probe();
         }
-        let is_busy = self.busy >= BUSY && !self.is_first_ramp;
+        let is_busy = self.least_busy >= ALL_BUSY || self.busy >= BUSY && !self.is_first_ramp;
         if is_busy || self.limit >= self.bounds.max() {
             return self.stay(self.probe_gap);
         }
