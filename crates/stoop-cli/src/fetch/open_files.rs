@@ -52,7 +52,7 @@ pub(super) fn fit(plan: &mut FetchPlan) -> Result<(), CommandFailure> {
         is_cores_given: plan.is_cores_given,
     };
     let (concurrency, cores) = wanted.fit_into(limit).map_err(CommandFailure::Usage)?;
-    if (concurrency, cores) != (wanted.concurrency, wanted.cores) {
+    if (concurrency, cores) != (wanted.concurrency, wanted.cores) && !plan.is_quiet {
         let fewer = [
             (concurrency, wanted.concurrency, "in flight at once"),
             (cores, wanted.cores, if cores == 1 { "thread" } else { "threads" }),

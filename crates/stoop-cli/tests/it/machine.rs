@@ -140,6 +140,9 @@ fn a_low_limit_of_descriptors_refused_what_would_have_fitted() {
         assert!(ran.stderr.contains(&note), "{limit}: {}", ran.stderr);
         assert!(server.most_in_flight() < 100);
     }
+    // With --quiet, which has no notes, the same is done without a word.
+    let ran = run(stoop_in_shell("ulimit -n 64", "fetch -q -t 10", ""), urls.clone());
+    assert_eq!((ran.code, ran.lines().len(), ran.stderr.as_str()), (Some(0), 120, ""));
     // A concurrency that was given is not lowered, unless there are fewer URLs anyway.
     let ran = run(stoop_in_shell("ulimit -n 200", "fetch -c 300", ""), urls);
     assert_eq!((ran.code, ran.stdout.len()), (Some(2), 0));
