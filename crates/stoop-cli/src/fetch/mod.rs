@@ -38,6 +38,7 @@ mod progress;
 mod progress_lines;
 mod progress_log;
 mod progress_text;
+mod progress_writer;
 mod retry;
 mod run;
 mod run_args;
