@@ -149,3 +149,22 @@ fn an_output_that_is_not_read_beside_a_progress_kept_signals_from_being_heard() 
     let _ = child.wait();
     assert_eq!(ended, "143");
 }
+
+/// The summary was written first, and a signal that ended it took the page with it.
+#[test]
+fn a_report_is_there_though_the_summary_is_not_read() {
+    let server = Server::start();
+    let folder = Folder::new("unread-summary");
+    fs::create_dir_all(&folder.0).expect("a folder");
+    let page = folder.0.join("page.html");
+    let (reader, writer) = full_pipe();
+    let mut command = stoop(&format!("fetch --report {} {}", page.display(), server.url("/ok/1")));
+    command.stdin(Stdio::null()).stderr(writer);
+    let child = command.spawn().expect("it runs");
+    drop(command);
+    wait_for("the report", || page.exists());
+    kill(&child, "-TERM");
+    let ran = finish(child);
+    drop(reader);
+    assert_eq!((ran.code, ran.lines().len()), (Some(143), 1));
+}
