@@ -7,10 +7,10 @@
 //! server than fits into its buffers, and no time limit for content counts that time.
 
 mod queue;
+mod starts;
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -20,19 +20,16 @@ use stoop::{Body, ClientLimits, Error, ErrorKind, Phase};
 use tokio::time::{Instant as TimerInstant, Sleep, sleep_until};
 
 use self::queue::{Queue, Ticket, Turn};
+use self::starts::Starts;
 
 /// What is read at once: a buffer of the client, a record of TLS, or a frame of HTTP/2.
 const PIECE_BYTES: u64 = 16 << 10;
-
-/// So many jobs are in flight before one has ended.
-const JOBS_MIN: usize = 4;
 
 /// How much content a run reads in a second.
 #[derive(Debug)]
 pub(crate) struct Bandwidth {
     queue: Mutex<Queue>,
-    /// How many jobs may be in flight for another to start.
-    jobs: AtomicUsize,
+    starts: Starts,
     /// What the client reads of content that nothing asks for, to use the connection again.
     drained_max: u64,
 }
@@ -49,7 +46,7 @@ impl Bandwidth {
     pub(crate) fn new(bytes_per_second: u64) -> Self {
         let queue = Mutex::new(Queue::new(bytes_per_second, now()));
         let drained_max = ClientLimits::default().drain_bytes_max;
-        Self { queue, jobs: AtomicUsize::new(JOBS_MIN), drained_max }
+        Self { queue, starts: Starts::new(), drained_max }
     }
 
     /// Whether content waits.
@@ -57,21 +54,19 @@ impl Bandwidth {
         self.queue().is_short()
     }
 
-    /// Whether another job may start where so many are in flight. None does while content waits, and no more than have shown
-    /// that there is room for them: all that have started may come with content at once, which would be late.
+    /// Whether another job may start where so many are in flight.
     pub(crate) fn may_start(&self, in_flight: usize) -> bool {
-        in_flight == 0 || in_flight < self.jobs.load(Relaxed) && !self.is_short()
+        self.starts.may_start(in_flight, &self.queue(), now())
     }
 
-    /// A job has ended, and so many are in flight yet: there may be one more from now on if those that may be are used, or one
-    /// less where content waits.
+    /// A job has started, and so many are in flight with it.
+    pub(crate) fn job_started(&self, in_flight: usize) {
+        self.starts.started(in_flight, &mut self.queue(), now());
+    }
+
+    /// A job has ended, and so many are in flight yet.
     pub(crate) fn job_ended(&self, in_flight: usize) {
-        let is_short = self.is_short();
-        let change = |jobs: usize| match is_short {
-            true => jobs.checked_sub(1).filter(|jobs| *jobs >= JOBS_MIN),
-            false => (jobs <= 2 * (in_flight + 1)).then_some(jobs + 1),
-        };
-        let _ = self.jobs.fetch_update(Relaxed, Relaxed, change);
+        self.starts.ended(in_flight, self.is_short());
     }
 
     /// So many bytes were read that have not waited: those that come later wait longer.

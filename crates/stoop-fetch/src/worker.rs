@@ -182,6 +182,9 @@ impl<F: RecordFormat> Worker<F> {
         let begun = self.slots.borrow_mut().begin(index, |job| schedule.start(job));
         if begun {
             self.add_in_flight(1);
+            if let Some(bandwidth) = &self.run.settings.bandwidth {
+                bandwidth.job_started(self.all_in_flight());
+            }
         }
         // What no host counts is no request.
         if let Some(rate) = &self.rate

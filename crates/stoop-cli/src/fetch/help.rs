@@ -139,14 +139,18 @@ process is stopped. The head of an answer may have 256 KiB and 500 fields (h1_pa
 
 Bandwidth: with --max-bandwidth SIZE all URLs together read no more than so many bytes of content in
 a second, 512KiB as an example, whatever host they come from. Content on its way takes turns of 16
-KiB, so that all of it comes equally fast; what is not read stays at its server. After a pause a
-tenth of a second is made up for, and no more comes at once, but for what the system's buffers, and
-over HTTP/2 a stream's window (256 KiB at first), take ahead. What counts is content as transferred,
-before --compressed decodes it, with that of retries, sitemaps and robots.txt; heads do not count,
-nor what -I or --no-content leaves unread, nor what a redirect that is followed has. Time that
-content waits so is part of the duration of its URL, and --timeout cuts it: 4 files of 256 KiB at
-64KiB take 16 s, which the default of 5 s does not allow. It is no part of --read-timeout and
---speed-limit, which are about servers, and --concurrency auto does not take it for a slow network.
+KiB, so that all of it comes equally fast; what is not read stays at its server. No URL starts while
+some of it waits, since all that have started may come at once, and late then: 4 are in flight at
+first, one more with each that ends while none waits, and one more each time that nothing comes for
+as long as the content of a URL takes (the mean so far, 16 KiB at least), as from hosts that do not
+answer. After a pause a tenth of a second is made up for, and no more comes at once, but for what
+the system's buffers, and over HTTP/2 a stream's window (256 KiB at first), take ahead. What counts
+is content as transferred, before --compressed decodes it, with that of retries, sitemaps and
+robots.txt; heads do not count, nor what is sent, nor what -I or --no-content leaves unread, nor
+what a redirect that is followed has. Time that content waits so is part of the duration of its URL,
+and --timeout cuts it: 4 files of 256 KiB at 64KiB take 16 s, which the default of 5 s does not
+allow. It is no part of --read-timeout and --speed-limit, which are about servers, and --concurrency
+auto does not take it for a slow network.
 
 Columns (csv), in order of completion:
   url          the line as it was given, without surrounding blanks, quoted by RFC 4180 if needed,

@@ -38,6 +38,7 @@ mod progress;
 mod progress_lines;
 mod progress_log;
 mod progress_text;
+mod progress_writer;
 mod retry;
 mod run;
 mod run_args;
@@ -95,14 +96,17 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     let page = plan.report.as_deref().map(begin_page).transpose()?;
     let begun = Timestamp::now();
     let finished = run(plan)?;
-    // A summary of lines that were not written would read as if they were.
-    let mut reported = Ok(());
-    if finished.is_written {
-        print_summary(style, layout, &finished);
-        reported = write_page(page, begun, &finished);
-    }
+    // Files come first: the summary may have a reader that reads nothing, until a signal ends the process.
+    let reported = match finished.is_written {
+        true => write_page(page, begun, &finished),
+        false => Ok(()),
+    };
     // However the run ended: what a server has set is lost otherwise.
     let saved = cookies.map_or(Ok(()), |cookies| cookies.save());
+    // A summary of lines that were not written would read as if they were.
+    if finished.is_written {
+        print_summary(style, layout, &finished);
+    }
     first_failure([finished.result, reported, saved])?;
     match fails && finished.summary.has_failures() {
         true => Err(CommandFailure::Exit(FAILED)),

@@ -14,6 +14,7 @@ use super::plan::FetchPlan;
 use super::progress_lines;
 use super::progress_log::ProgressLog;
 use super::progress_text::ProgressText;
+use super::progress_writer::ProgressWriter;
 use super::source::InputLength;
 use crate::terminal;
 
@@ -43,7 +44,7 @@ impl ProgressDisplay {
     pub(super) fn new(plan: &FetchPlan, input: InputLength) -> io::Result<Option<Self>> {
         Ok(match plan.progress {
             ProgressPlan::None => None,
-            ProgressPlan::Drawn => Some(Self::Drawn(DrawnProgress::new(plan, input))),
+            ProgressPlan::Drawn => Some(Self::Drawn(DrawnProgress::new(plan, input)?)),
             ProgressPlan::Lines(every) => {
                 let text = ProgressText::new(plan, input, every);
                 Some(Self::Lines(ProgressLog::new(text, every)?))
@@ -69,10 +70,7 @@ impl ProgressDisplay {
 
     /// Removes what is drawn, and ends the lines.
     pub(super) fn clear(self) {
-        match self {
-            Self::Drawn(drawn) => drawn.bar.finish_and_clear(),
-            Self::Lines(log) => log.end(),
-        }
+        drop(self);
     }
 
     /// Shows the current state. What is drawn asks for the statistics once a second, and each line for a log does.
@@ -89,20 +87,29 @@ impl ProgressDisplay {
 #[derive(Debug)]
 pub(super) struct DrawnProgress {
     bar: ProgressBar,
+    writer: ProgressWriter,
     text: ProgressText,
     /// The lines below the first, and when they were made.
     below: RefCell<(Vec<String>, Instant)>,
 }
 
 impl DrawnProgress {
-    fn new(plan: &FetchPlan, input: InputLength) -> Self {
+    fn new(plan: &FetchPlan, input: InputLength) -> io::Result<Self> {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
         let style = ProgressStyle::with_template("{spinner} {msg}").expect("a good template");
         bar.set_style(if plan.layout.has_boxes { style } else { style.tick_chars(r"|/-\ ") });
         let text = ProgressText::new(plan, input, RATE_WINDOW);
-        let drawn = Self { bar, text, below: (Vec::new(), Instant::now()).into() };
+        let shown = bar.clone();
+        let writer = ProgressWriter::new(move |messages| {
+            for message in messages {
+                shown.set_message(message);
+                shown.tick();
+            }
+            shown.finish_and_clear();
+        })?;
+        let drawn = Self { bar, writer, text, below: (Vec::new(), Instant::now()).into() };
         drawn.show(Progress::default(), || None);
-        drawn
+        Ok(drawn)
     }
 
     fn show(&self, progress: Progress, statistics: impl FnOnce() -> Option<Statistics>) {
@@ -116,8 +123,7 @@ impl DrawnProgress {
             message.push_str("\n  ");
             message.push_str(line);
         }
-        self.bar.set_message(message);
-        self.bar.tick();
+        self.writer.write(message);
     }
 
     /// The lines below the first, on a terminal of so many columns and enough rows.

@@ -20,6 +20,9 @@ use crate::signals::{self, Signals};
 /// then to the process group of the child.
 const SAME_SIGNAL_WINDOW: Duration = Duration::from_millis(100);
 
+/// How long a report and cookies have to be written where the first signal comes after the last line.
+const LAST_FILES_TIME: Duration = Duration::from_secs(1);
+
 /// Hears signals from the time on when it is made.
 pub(super) struct Watch {
     control: Runtime,
@@ -52,14 +55,19 @@ impl Watch {
     /// Has the next signal end the process: what is written last, as the summary, may have a reader that reads nothing.
     pub(super) fn end_by_signals(self) {
         let Self { control, mut signals, interrupted } = self;
-        thread::spawn(move || {
+        let hear = move || {
             loop {
                 let number = control.block_on(signals.next());
+                if interrupted.is_none() {
+                    thread::sleep(LAST_FILES_TIME);
+                }
                 if interrupted.is_none_or(|first| is_another(number, first)) {
                     exit_by(number);
                 }
             }
-        });
+        };
+        // Without it all is written as well.
+        let _ = thread::Builder::new().name("signals".to_owned()).spawn(hear);
     }
 }
 

@@ -33,6 +33,7 @@
 //! - `slow_readers`: readers of the output that are slower than the servers
 //! - `streams`: standard streams that are closed
 //! - `terminal`: columns, colours, locales
+//! - `unread`: standard streams and terminals that nothing reads
 //! - `variables`: settings from the environment
 //! - `manual`: the pages of the manual
 //! - `mistyped`: arguments that are typed wrongly
@@ -96,4 +97,5 @@ mod tables;
 mod terminal;
 mod testbed_hosts;
 mod time_limits;
+mod unread;
 mod variables;

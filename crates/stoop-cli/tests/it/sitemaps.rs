@@ -90,6 +90,7 @@ impl Sitemaps {
                 Ok(_) => (503, Vec::new()),
                 Err(_) => pages(["/page/c", "/page/d"]),
             },
+            "/large.xml" => (200, vec![b' '; 1 << 20]),
             "/robots.txt" => (200, b"User-agent: *\nDisallow: /private/\n".to_vec()),
             "/hang.xml" => {
                 thread::sleep(Duration::from_secs(60));
@@ -167,6 +168,21 @@ fn errors(stdout: &[u8]) -> Vec<(String, String)> {
     let all = records(stdout);
     let failed = all.iter().filter(|record| text(record, "url").ends_with(".xml"));
     failed.map(|record| (text(record, "error_kind"), text(record, "error"))).collect()
+}
+
+/// A sitemap has the deadline of a job, and nothing else would end its wait for the bandwidth.
+#[test]
+fn a_sitemap_that_the_bandwidth_does_not_allow_fails_at_its_deadline() {
+    let server = Sitemaps::start();
+    let begin = Instant::now();
+    let line = "fetch --input-format sitemap -f jsonl -t 1 --max-bandwidth 20KiB --summary none";
+    let ran = run(stoop(line), server.index(&["/large.xml", "/1.xml"]));
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    let errors = errors(&ran.stdout);
+    assert_eq!(errors.len(), 1, "{}", ran.stderr);
+    assert!(errors[0].0 == "invalid_job" && errors[0].1.contains("total_timeout"), "{errors:?}");
+    let pages = records(&ran.stdout).iter().filter(|record| record["status"] == 200).count();
+    assert_eq!(pages, 2, "those of the other one");
 }
 
 #[test]

@@ -1,14 +1,10 @@
 //! Tests on a terminal: text fits into its columns, and it gets no characters that it cannot show.
 #![cfg(target_os = "linux")]
 
-use std::io::{PipeReader, PipeWriter, Write, pipe};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::server::{Server, refusing};
-use crate::stoop::{finish, kill, run, skip, stoop};
+use crate::stoop::{run, skip, stoop};
 
 /// The output of `stoop` with `line` on a terminal of so many columns; none where there is no program
 /// `script` to create one.
@@ -149,60 +145,6 @@ fn progress_every_so_many_seconds_is_lines_for_a_log() {
     // On a terminal nothing is drawn besides.
     let Some(text) = run_on_terminal(80, &[], &line) else { return };
     assert!(text.contains("Z 1 of 2 done, ") && !text.contains("\u{1b}[2K"), "{text:?}");
-}
-
-/// A pipe that is full and has a reader, which reads nothing.
-fn full_pipe() -> (PipeReader, PipeWriter) {
-    let (reader, mut writer) = pipe().expect("a pipe");
-    let flags = fcntl_getfl(&writer).expect("its flags");
-    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).expect("it can be set");
-    for size in [4096, 1] {
-        while writer.write(&vec![b'x'; size]).is_ok() {}
-    }
-    fcntl_setfl(&writer, flags).expect("it can be set");
-    (reader, writer)
-}
-
-/// The thread that hears signals and the end of --duration waited for room in the pipe.
-#[test]
-fn a_standard_error_that_is_not_read_kept_runs_from_their_end() {
-    let server = Server::start();
-    let hanging = server.url("/hang");
-    for (options, signal, code) in [
-        ("--duration 1 --summary none", None, 0),
-        ("--summary none", Some("-TERM"), 143),
-        // The first ends the run, and another one the summary.
-        ("", Some("-TERM"), 143),
-    ] {
-        let (reader, writer) = full_pipe();
-        let line = format!("fetch -t 60 {options} --progress-every 0.1 -f csv {hanging}");
-        let mut command = stoop(&line);
-        command.stdin(Stdio::null()).stderr(writer);
-        let mut child = command.spawn().expect("it runs");
-        // Not that of the command, which is the only writer then.
-        drop(command);
-        if let Some(signal) = signal {
-            std::thread::sleep(Duration::from_secs(1));
-            kill(&child, signal);
-        }
-        let mut status = None;
-        let begin = Instant::now();
-        while status.is_none() && begin.elapsed() < Duration::from_secs(20) {
-            std::thread::sleep(Duration::from_millis(20));
-            status = child.try_wait().expect("it can be asked");
-            if let (None, Some(signal), "", 0) =
-                (status, signal, options, begin.elapsed().as_millis() / 20 % 50)
-            {
-                kill(&child, signal);
-            }
-        }
-        // What hangs is to end with the test.
-        drop(reader);
-        let _ = child.kill();
-        let ran = finish(child);
-        assert_eq!(status.map(|status| status.code()), Some(Some(code)), "{options}");
-        assert_eq!(ran.lines().len(), 1, "{options}");
-    }
 }
 
 /// What a state of the progress says: how many are done, of how many, at which rate, and the seconds that are left.

@@ -14,6 +14,10 @@ pub(super) struct Queue {
     bytes_per_second: u64,
     /// When the bytes that were read have taken the time that they may take, and the next may be read.
     next: Instant,
+    /// Until then unused time has let jobs start.
+    spent: Instant,
+    /// All bytes that were read.
+    read: u64,
     waiting: VecDeque<Waiting>,
     numbers: u64,
 }
@@ -42,12 +46,33 @@ impl Queue {
     /// A queue in which none waits, and nothing was read.
     pub(super) fn new(bytes_per_second: u64, now: Instant) -> Self {
         let waiting = VecDeque::new();
-        Self { bytes_per_second: bytes_per_second.max(1), next: now, waiting, numbers: 0 }
+        let bytes_per_second = bytes_per_second.max(1);
+        Self { bytes_per_second, next: now, spent: now, read: 0, waiting, numbers: 0 }
     }
 
     /// Whether some wait.
     pub(super) fn is_short(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// All bytes that were read.
+    pub(super) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Whether so many bytes could have been read, and none came.
+    pub(super) fn is_idle(&self, bytes: u64, now: Instant) -> bool {
+        !self.is_short() && self.idle_for(bytes) <= now
+    }
+
+    /// A job starts that may come with so many bytes, because they could have been read and none came.
+    pub(super) fn spend(&mut self, bytes: u64, now: Instant) {
+        self.spent = self.idle_for(bytes).max(before(now));
+    }
+
+    /// When nothing was read for as long as so many bytes take.
+    fn idle_for(&self, bytes: u64) -> Instant {
+        self.later(self.next.max(self.spent), bytes)
     }
 
     /// Whether the one with this ticket may read. It waits from now on where it may not, and otherwise so many bytes count
@@ -92,12 +117,13 @@ impl Queue {
 
     /// So many bytes are read.
     pub(super) fn add(&mut self, bytes: u64, now: Instant) {
-        let earliest = now.checked_sub(BURST).unwrap_or(now);
-        self.next = self.later(self.next.max(earliest), bytes);
+        self.read = self.read.saturating_add(bytes);
+        self.next = self.later(self.next.max(before(now)), bytes);
     }
 
     /// So many bytes counted as read, and others were.
     pub(super) fn correct(&mut self, counted: u64, read: u64) {
+        self.read = self.read.saturating_sub(counted).saturating_add(read);
         match read.checked_sub(counted) {
             Some(more) => self.next = self.later(self.next, more),
             None => {
@@ -127,6 +153,11 @@ impl Queue {
             first.waker.wake_by_ref();
         }
     }
+}
+
+/// The earliest time that is made up for.
+fn before(now: Instant) -> Instant {
+    now.checked_sub(BURST).unwrap_or(now)
 }
 
 #[cfg(test)]

@@ -182,3 +182,41 @@ async fn no_job_starts_while_content_waits_but_the_only_one() {
     tokio::join!(read(&bandwidth, content(KIB, KIB), None), look);
     assert!(bandwidth.may_start(3) && !bandwidth.may_start(4), "what was learned is forgotten");
 }
+
+/// Hosts that do not answer take nothing of the bandwidth, and starts wait for no end of them.
+#[tokio::test(start_paused = true)]
+async fn where_nothing_comes_one_more_starts_each_time_that_its_content_could_be_read() {
+    let bandwidth = Bandwidth::new(160 * KIB);
+    let mut in_flight = 0;
+    // In 5 s 50 pieces could be read.
+    for (most, time) in [(5, Duration::ZERO), (55, Duration::from_secs(5))] {
+        let until = TimerInstant::now() + time;
+        while TimerInstant::now() <= until {
+            while bandwidth.may_start(in_flight) {
+                in_flight += 1;
+                bandwidth.job_started(in_flight);
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        assert!((most - 2..=most).contains(&in_flight), "{in_flight} in flight, of {most}");
+    }
+    // Those that end make room, and for more.
+    bandwidth.job_ended(in_flight - 1);
+    assert!(bandwidth.may_start(in_flight) && !bandwidth.may_start(in_flight + 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_jobs_came_with_says_when_the_next_may_start() {
+    let bandwidth = Bandwidth::new(100 * KIB);
+    bandwidth.pay(400 << 10);
+    for _ in 0..8 {
+        bandwidth.job_ended(0);
+    }
+    // Each had 50 KiB, for which the time begins when all that was read has taken its own.
+    sleep(Duration::from_millis(4_490)).await;
+    assert!(!bandwidth.may_start(100));
+    sleep(Duration::from_millis(11)).await;
+    assert!(bandwidth.may_start(100));
+    bandwidth.job_started(100);
+    assert!(!bandwidth.may_start(100));
+}

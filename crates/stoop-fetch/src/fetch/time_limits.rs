@@ -52,10 +52,11 @@ impl Fetch {
     ///
     /// No job starts while content waits, but where none is in flight. Four start at first, and one more is in flight for each
     /// that ends while no content waits, up to the concurrency: so most content is not late, as it would be where all start
-    /// at once.
+    /// at once. Where nothing comes, as from hosts that do not answer, one more starts each time that the content of a job could
+    /// have been read: as much as those before had on average, and 16 KiB at least.
     ///
     /// What counts is content as transferred, before it is decoded: that of jobs, of their retries, of sitemaps, and of
-    /// robots.txt, which does not wait. Heads do not count, nor what is not read, as after HEAD or with
+    /// robots.txt, which does not wait. Heads do not count, nor what is sent, nor what is not read, as after HEAD or with
     /// [`skip_content`](Self::skip_content); what the client reads of that after all, to use the connection again, does, but
     /// for that of responses from which a redirect or a retry follows, of 64 KiB at most.
     ///

@@ -42,3 +42,20 @@ fn the_bandwidth_is_what_limits_a_run_and_its_end_does_not_wait_for_it() {
     assert!(begun.elapsed() < LIMIT);
     assert_eq!(finished.figures().total_urls as usize, written.lines());
 }
+
+/// Only the end of a job let another start beside the first four.
+#[test]
+fn servers_that_send_nothing_do_not_hold_up_the_start_of_others() {
+    let handler = async |_: Request| std::future::pending::<Response>().await;
+    let fetch = Fetch::new().workers(2).timeout(LIMIT).bandwidth_max(8 << 20);
+    let fetch = fetch.concurrency(Concurrency::fixed(60)).client(move |it| it.handler(handler));
+    let list: String = (0..100).map(|n| format!("http://host{n}/\n")).collect();
+    let run = fetch.start(Lines::new(Cursor::new(list)), JsonLines::new(), Written::default());
+    let (run, begun) = (run.expect("it starts"), Instant::now());
+    while run.progress().in_flight < 60 {
+        assert!(begun.elapsed() < LIMIT / 2, "{:?}", run.progress());
+        thread::sleep(Duration::from_millis(5));
+    }
+    run.stop();
+    let _ = run.wait();
+}
