@@ -21,6 +21,9 @@ pub(super) struct Written {
 /// A command, if all options of other programs in it have a counterpart, with a value where they need one. It has what a
 /// program does by default, too.
 pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Written> {
+    let is_end = |part: &Part| matches!(part, Part::Own(word) if word == "--");
+    let end = parts.iter().position(is_end).unwrap_or(parts.len());
+    let (parts, no_options) = parts.split_at(end);
     let mut words = Words::default();
     for part in parts {
         match part {
@@ -44,7 +47,12 @@ pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Writte
         }
         _ => "So it is written here:",
     };
-    Some(Written { words: words.finish(), said })
+    let mut words = words.finish();
+    words.extend(no_options.iter().filter_map(|part| match part {
+        Part::Own(word) => Some(word.clone()),
+        Part::Other(_) => None,
+    }));
+    Some(Written { words, said })
 }
 
 fn is_typed(part: &Part, names: &[&str]) -> bool {

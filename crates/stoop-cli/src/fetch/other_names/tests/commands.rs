@@ -59,6 +59,14 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         ),
         ("-k -H Authorization:x http://a/", "-k", None),
         ("-k -- -x", "-k", Some("--insecure -- -x")),
+        // Words behind -- are URLs, whatever they are.
+        (
+            "-P d -u b.example -- http://a/ -k",
+            "-P -u",
+            Some(
+                "--save d --save-as url --max-body none -t 3600 --read-timeout 30 b.example -- http://a/ -k",
+            ),
+        ),
         (
             "-T 10 -t 2 -i list",
             "-T -t",
@@ -183,7 +191,8 @@ fn a_command_is_told_only_if_it_is_accepted() {
     let words = |agent: &str| ["-k", "-A", agent, "http://a/"].map(str::to_owned);
     let said = |agent: &str| said_in(&words(agent), &environment).expect("-k");
     assert!(said("bot me").ends_with("stoop fetch --insecure -A 'bot me' http://a/"));
-    for changed in ["bot me@x.org", "bot\u{7f}"] {
+    // The last one stands for what is no UTF-8.
+    for changed in ["bot me@x.org", "bot\u{7f}", "bot\u{fffd}"] {
         assert!(!said(changed).contains("written here"), "{}", said(changed));
     }
 }
