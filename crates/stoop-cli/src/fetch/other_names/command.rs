@@ -1,6 +1,6 @@
 //! A command of another program as it is written here.
 
-use super::counterparts::Counterpart;
+use super::counterpart::Counterpart;
 use super::parts::{OtherOption, Part};
 use super::program::Program;
 
@@ -28,7 +28,7 @@ pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Writte
     for part in parts {
         match part {
             Part::Own(word) => words.own.push(word.clone()),
-            Part::Other(option) => words.add(option.counterpart?, option.value.as_deref())?,
+            Part::Other(option) => words.add(option.counterpart, option.value.as_deref())?,
         }
     }
     let is_received = !words.own.iter().any(|word| NO_CONTENT.contains(&word.as_str()));
@@ -70,9 +70,10 @@ struct Words {
 }
 
 impl Words {
-    /// Adds what is written for an option. None where its value is missing.
+    /// Adds what is written for an option. None where that is nothing that is known, or its value is missing.
     fn add(&mut self, counterpart: Counterpart, value: Option<&str>) -> Option<()> {
         match counterpart {
+            Counterpart::Unwritten => return None,
             Counterpart::Nothing | Counterpart::NothingForValue => {}
             Counterpart::Words(words) | Counterpart::WordsForValue(words) => {
                 self.needs_lines |= words.starts_with("--digest");

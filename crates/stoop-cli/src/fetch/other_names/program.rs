@@ -2,7 +2,7 @@
 
 use stoop_fetch::target::has_scheme;
 
-use super::absent::instead_of;
+use super::rows::is_absent;
 
 /// A program whose letters differ from those here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +120,7 @@ fn told_by(word: &str, next: Option<&str>) -> Option<Program> {
         "-s" if !has_number => Some(Program::Curl),
         "-f" | "-O" if is_flag => Some(Program::Curl),
         _ if is_number(name.strip_prefix("-j").unwrap_or_default()) => Some(Program::Aria2),
-        _ if is_letters_of_curl(name) && (instead_of(name).is_none() || is_flag) => {
-            Some(Program::Curl)
-        }
+        _ if is_letters_of_curl(name) && (!is_absent(name) || is_flag) => Some(Program::Curl),
         _ => OF_ONE
             .iter()
             .find(|(_, names)| names.contains(&name))
@@ -132,7 +130,7 @@ fn told_by(word: &str, next: Option<&str>) -> Option<Program> {
 }
 
 fn is_httpx(name: &str) -> bool {
-    is_long_with_one_hyphen(name) && instead_of(name).is_some()
+    is_long_with_one_hyphen(name) && is_absent(name)
 }
 
 /// Whether text is a number of digits alone.
