@@ -10,6 +10,7 @@ mod meant;
 mod misread;
 mod of_answers;
 mod of_requests;
+mod of_samples;
 mod parts;
 mod program;
 mod rows;

@@ -39,6 +39,11 @@ pub(super) const FLAGS: &[(char, &str, Counterpart)] = &[
         Counterpart::Words("--fail"),
     ),
     (
+        'i',
+        "URLs need no option, and '-f warc -o FILE.warc.gz' has the heads of answers",
+        Counterpart::Unwritten,
+    ),
+    (
         'n',
         "a file of .netrc is not read: write -H with the field Authorization",
         Counterpart::Unwritten,
@@ -85,6 +90,10 @@ pub(super) fn misread(
     let program = beside.program;
     let Some(value) = value.filter(|value| letter == 'x' || !has_scheme(value)) else {
         let (_, instead, counterpart) = FLAGS.iter().find(|(flag, ..)| *flag == letter)?;
+        // A list that is missing is told by the parser of options.
+        if letter == 'i' && value.is_none() {
+            return None;
+        }
         let said = format!("-{letter} is {shown} here; {instead}");
         return Some(Misread { said, counterpart: *counterpart });
     };
@@ -100,6 +109,10 @@ pub(super) fn misread(
                 "-x {value}: a method is no proxy; '-X METHOD' sends one, the same for all URLs"
             ),
             only(value != "ALL" && !value.contains(','), Counterpart::Option("-X")),
+        ),
+        'c' if is_cookie_file(value, program) => (
+            format!("-c is {shown} here; '--cookie-jar {value}' is a file of cookies"),
+            Counterpart::Option("--cookie-jar"),
         ),
         'd' if is_folder(value, beside) => (
             format!(
@@ -143,6 +156,13 @@ fn tries(count: &str) -> String {
         Some(0) => "for one try leave it out".to_owned(),
         Some(retries) => format!("for {count} tries write '--retry {retries}'"),
     }
+}
+
+/// Whether a number of URLs at once is the name of a file.
+fn is_cookie_file(value: &str, program: Option<Program>) -> bool {
+    let is_name =
+        value.starts_with(|first: char| first.is_ascii_alphabetic() || "./".contains(first));
+    is_name && value != "auto" && (program == Some(Program::Curl) || value.contains(['.', '/']))
 }
 
 /// Whether what is to be sent is a folder that content was to be saved in.

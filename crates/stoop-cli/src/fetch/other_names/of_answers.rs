@@ -23,9 +23,16 @@ pub(super) const OF_ANSWERS: &[Row] = &[
                     "-store-response-dir",
                 ],
             ),
-            (Unwritten, &["-O", "--output-document", "-store-response"]),
-            (Saved, &["--remote-name", "-J", "--remote-name-all", "-sr"]),
+            (Saved, &["--remote-name", "-J", "--remote-name-all", "-sr", "-store-response"]),
         ],
+    ),
+    (
+        "write '--save DIR' for the content, or 'stoop get -o FILE URL' for that of one URL; '-o FILE' is for the lines",
+        &[(Unwritten, &["-O", "--output-document"])],
+    ),
+    (
+        "leave it out: saved files have the time that Last-Modified says",
+        &[(Nothing, &["--remote-time"])],
     ),
     (
         "write '-o FILE' for the lines, which is made anew",
@@ -60,6 +67,7 @@ pub(super) const OF_ANSWERS: &[Row] = &[
                 "--warc-file",
                 "-D",
                 "--dump-header",
+                "-store-chain",
                 "-irr",
                 "-irh",
                 "-include-response",
@@ -120,13 +128,32 @@ pub(super) const OF_ANSWERS: &[Row] = &[
     ),
     (
         "leave it out: '-f jsonl' tells the bytes of the content, and not its lines and words",
-        &[(Nothing, &["-lc", "-line-count", "-wc", "-word-count"])],
+        &[
+            (Nothing, &["-lc", "-line-count", "-wc", "-word-count"]),
+            (
+                Unwritten,
+                &[
+                    "-mlc",
+                    "-match-line-count",
+                    "-mwc",
+                    "-match-word-count",
+                    "-flc",
+                    "-filter-line-count",
+                    "-fwc",
+                    "-filter-word-count",
+                ],
+            ),
+        ],
     ),
     (
         "write '--save DIR', which has the whole content; no page is drawn, and '--extract title' tells its title",
         &[(Unwritten, &["-bp", "-body-preview", "-ss", "-screenshot"])],
     ),
-    ("leave it out: no program is updated", &[(Nothing, &["-duc", "-disable-update-check"])]),
+    ("leave it out: '-f jsonl' has no content", &[(Nothing, &["-ob", "-omit-body"])]),
+    (
+        "leave it out: no program is updated",
+        &[(Nothing, &["-duc", "-disable-update-check"]), (Unwritten, &["-up", "-update"])],
+    ),
     (
         "leave it out: nothing is uploaded; '--report FILE.html' is a report of the run",
         &[(Nothing, &["-dashboard"]), (Unwritten, &["-pd", "-dashboard-upload"])],
@@ -169,7 +196,7 @@ pub(super) const OF_ANSWERS: &[Row] = &[
     ),
     (
         "leave it out: a terminal has a progress; a log has it by '--progress-every SECONDS'",
-        &[(Nothing, &["-stats", "--progress", "-#", "--progress-bar"])],
+        &[(Nothing, &["-stats", "--progress", "-#", "--progress-bar", "--show-progress"])],
     ),
     (
         "write '--progress-every SECONDS'",

@@ -16,14 +16,10 @@ pub(super) const OF_REQUESTS: &[Row] = &[
             (Unwritten, &["--url-query"]),
         ],
     ),
-    (
-        "write '-i FILE', with '--url-column COLUMN' for the column of the URLs, and '-f tar -o FOLDER/' for samples",
-        &[(Is("-i"), &["--url_list"])],
-    ),
     ("write whole URLs in the list", &[(Unwritten, &["-B", "--base"])]),
     (
         "choose URLs in the list, as links are not followed; '--match-type TYPE' chooses records",
-        &[(Unwritten, &["--accept", "--reject"])],
+        &[(Unwritten, &["--accept", "--reject", "--accept-regex", "--reject-regex"])],
     ),
     ("write '--input-format jsonl'", &[(Unwritten, &["-rr", "-request", "-im", "-input-mode"])]),
     (
@@ -51,6 +47,7 @@ pub(super) const OF_REQUESTS: &[Row] = &[
                 "--convert-links",
                 "--cut-dirs",
                 "--content-disposition",
+                "--trust-server-names",
             ],
         )],
     ),
@@ -105,6 +102,20 @@ pub(super) const OF_REQUESTS: &[Row] = &[
         "leave it out: a file comes over one connection, and many files at once",
         &[(NothingForValue, &["--split", "--min-split-size", "--piece-length"])],
     ),
+    (
+        "leave it out: files grow as their content comes",
+        &[(NothingForValue, &["--file-allocation", "--disk-cache"])],
+    ),
+    (
+        "leave it out: no cookies are kept without '--cookie-jar', and no content is cached",
+        &[(Nothing, &["--no-cookies", "--no-cache"])],
+    ),
+    (
+        "leave it out: URLs are fetched as they are, and no ranges in them are expanded",
+        &[(Nothing, &["-g", "--globoff"])],
+    ),
+    ("leave it out: the list is read while it is fetched", &[(Nothing, &["-stream"])]),
+    ("leave it out: what is sent is HTTP, and well formed", &[(Unwritten, &["-unsafe"])]),
     ("write '--host-failures N'", &[(Is("--host-failures"), &["-maxhr", "-max-host-error"])]),
     ("leave it out: robots.txt is read with '--robots' only", &[(Unwritten, &["--execute"])]),
     // Time and retries.
@@ -142,14 +153,12 @@ pub(super) const OF_REQUESTS: &[Row] = &[
     ),
     (
         "write '--max-redirects N'",
-        &[(Is("--max-redirects"), &["-maxr", "--max-redirs", "--max-redirect"])],
+        &[(Is("--max-redirects"), &["-maxr", "-max-redirects", "--max-redirs", "--max-redirect"])],
     ),
+    ("write '--insecure'", &[(Words("--insecure"), &["-k", "--no-check-certificate"])]),
     (
-        "write '--insecure'",
-        &[
-            (Words("--insecure"), &["-k", "--no-check-certificate"]),
-            (Unwritten, &["--check-certificate"]),
-        ],
+        "leave it out: certificates are checked; '--insecure' accepts all of them",
+        &[(Unwritten, &["--check-certificate"])],
     ),
     ("write '--cacert FILE'", &[(Is("--cacert"), &["--ca-certificate"])]),
     ("write '--cert FILE'", &[(Is("--cert"), &["--certificate"])]),
@@ -165,7 +174,10 @@ pub(super) const OF_REQUESTS: &[Row] = &[
     ),
     (
         "write user and password into the URL, as USER:PASSWORD@ before its host, or -H with the field Authorization",
-        &[(Unwritten, &["--user", "--http-user", "--http-passwd"])],
+        &[(
+            Unwritten,
+            &["--user", "--http-user", "--http-passwd", "--http-password", "--password"],
+        )],
     ),
     ("write '-d DATA'", &[(Is("-d"), &["-body", "--body-data", "--post-data"])]),
     (
@@ -205,14 +217,17 @@ pub(super) const OF_REQUESTS: &[Row] = &[
     ),
     (
         "choose hosts in the list; redirects to private addresses are followed with '--allow-private' only",
-        &[(Unwritten, &["-deny", "-allow"])],
+        &[(Unwritten, &["-deny", "-allow", "-exclude"])],
     ),
     ("write '--http1.1'", &[(Words("--http1.1"), &["-0", "--http1.0"])]),
     (
         "leave it out: '--http-fallback' alone tries http",
         &[(Nothing, &["-nf", "-no-fallback", "-nfs", "-no-fallback-scheme"])],
     ),
-    ("write '-x URL'", &[(Is("-x"), &["-proxy", "--http-proxy", "--https-proxy", "--all-proxy"])]),
+    (
+        "write '-x URL'",
+        &[(Is("-x"), &["-proxy", "-http-proxy", "--http-proxy", "--https-proxy", "--all-proxy"])],
+    ),
     ("write \"-x ''\"", &[(Words("-x ''"), &["--no-proxy"])]),
     (
         "write '-x socks5h://HOST:PORT', and the like",

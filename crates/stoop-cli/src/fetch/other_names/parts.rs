@@ -202,7 +202,9 @@ impl<'a> Reader<'a> {
             value: value.map(str::to_owned),
             counterpart,
         }));
-        takes_value
+        // 5m is no flag behind -Q.
+        let has_number = attached.is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+        takes_value || counterpart == Counterpart::Unwritten && has_number
     }
 }
 

@@ -3,6 +3,7 @@
 use super::counterpart::Counterpart;
 use super::of_answers::OF_ANSWERS;
 use super::of_requests::OF_REQUESTS;
+use super::of_samples::OF_SAMPLES;
 
 /// What to say of options, and what each of them is here, by their names. A name with several letters behind one - is
 /// httpx's, or wget's, and may be typed with two.
@@ -18,7 +19,7 @@ pub(super) struct Absent {
 
 /// All names, and the options that they are.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, Absent)> {
-    OF_REQUESTS.iter().chain(OF_ANSWERS).flat_map(|&(instead, options)| {
+    OF_REQUESTS.iter().chain(OF_ANSWERS).chain(OF_SAMPLES).flat_map(|&(instead, options)| {
         options.iter().flat_map(move |&(counterpart, names)| {
             names.iter().map(move |&name| (name, Absent { instead, counterpart }))
         })

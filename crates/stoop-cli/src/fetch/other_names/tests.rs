@@ -157,6 +157,13 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("--tlsv1.2 http://a/", "fetch has no --tlsv1.2: leave it out"),
         ("-B http://a/", "fetch has no -B: write whole URLs"),
         ("--url_list=a.parquet", "fetch has no --url_list: write '-i FILE'"),
+        ("--url_col=URL", "fetch has no --url_col: write '--url-column COLUMN'"),
+        ("--check-certificate=true", "fetch has no --check-certificate: leave it out"),
+        ("-u me http://a/", "fetch has no -u: write user and password into the URL"),
+        (
+            "-O a.html http://a/",
+            "fetch has no -O: write '--save DIR' for the content, or 'stoop get",
+        ),
         ("-d new -j 16 -i urls", "-d new would be sent as content here: write '--save"),
         ("-t 50 -sc -i urls", "-t is --timeout <SECONDS> here; for 50 URLs at once"),
         ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries write '--retry 2'"),

@@ -58,6 +58,38 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
             Some("-i list --digest sha256 --http-fallback --max-redirects 0 -f jsonl"),
         ),
         ("-k -H Authorization:x http://a/", "-k", None),
+        (
+            "-l hosts.txt -t 10",
+            "-l -t",
+            Some("-i hosts.txt -c 10 --http-fallback --max-redirects 0"),
+        ),
+        (
+            "-l hosts.txt -ob -sr",
+            "-l -ob -sr",
+            Some(
+                "-i hosts.txt --http-fallback --max-redirects 0 --save . --save-as url --max-body none -t 3600 \
+             --read-timeout 30",
+            ),
+        ),
+        (
+            "-x16 -s16 --file-allocation=none http://a/",
+            "-x -s --file-allocation",
+            Some(
+                "--per-host 16 http://a/ --save . --save-as url --max-body none -t 3600 --read-timeout 30",
+            ),
+        ),
+        (
+            "-OJL http://a/",
+            "-O -J -L",
+            Some("http://a/ --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
+        ),
+        // A user, and no host.
+        ("-u me http://a/", "-u", None),
+        ("-up", "-up", None),
+        ("-b jar.txt -c jar.txt http://a/", "-b -c", None),
+        ("-sL -c jar http://a/", "-s -L -c", Some("-q --cookie-jar jar http://a/")),
+        ("-sLi http://a/", "-s -L -i", None),
+        ("-Q5m -i list", "-Q", None),
         ("-k -- -x", "-k", Some("--insecure -- -x")),
         // Words behind -- are URLs, whatever they are.
         (
