@@ -51,6 +51,7 @@ mod untold;
 mod watch;
 mod whole_file;
 
+use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -93,13 +94,14 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     let (cookies, fails) = (plan.cookies.clone(), plan.fails);
     own_folders::make(&plan)?;
     let page = plan.report.as_deref().map(begin_page).transpose()?;
+    let report = plan.report.clone().unwrap_or_default();
     let begun = Timestamp::now();
     let finished = run(plan)?;
     // A summary of lines that were not written would read as if they were.
     let mut reported = Ok(());
     if finished.is_written {
         print_summary(style, layout, &finished);
-        reported = write_page(page, begun, &finished);
+        reported = write_page(page, &report, begun, &finished);
     }
     // However the run ended: what a server has set is lost otherwise.
     let saved = cookies.map_or(Ok(()), |cookies| cookies.save());
@@ -165,13 +167,17 @@ fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun
 
 /// Takes a place for the page of the report, so that a path that is none is known before anything is fetched.
 fn begin_page(path: &Path) -> Result<PageFile, CommandFailure> {
-    let context = format!("cannot write the report {}", path.display());
-    PageFile::begin(path).map_err(|error| CommandFailure::Io(format!("{context}: {error}")))
+    PageFile::begin(path).map_err(|error| cannot_write_page(path, &error))
+}
+
+fn cannot_write_page(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::Io(format!("cannot write the report {}: {error}", path.display()))
 }
 
 /// Writes the page of the report, if there is to be one.
 fn write_page(
     page: Option<PageFile>,
+    path: &Path,
     begun: Timestamp,
     finished: &FinishedRun,
 ) -> Result<(), CommandFailure> {
@@ -184,7 +190,7 @@ fn write_page(
         statistics,
     };
     let written = file.finish(&page::page(&facts));
-    written.map_err(|error| CommandFailure::Io(format!("cannot write the report: {error}")))
+    written.map_err(|error| cannot_write_page(path, &error))
 }
 
 /// The summary as text: the table, and the errors below it.
