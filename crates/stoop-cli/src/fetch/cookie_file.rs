@@ -35,7 +35,7 @@ impl CookieFile {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
         };
-        let context = format!("cannot read {}", path.display());
+        let context = format!("--cookie-jar: cannot read {}", path.display());
         loaded.map_err(|error| CommandFailure::io(&context, &error))?;
         let file = Self { path, jar };
         let writable = match OpenOptions::new().append(true).open(&file.path) {
@@ -69,7 +69,7 @@ impl CookieFile {
     }
 
     fn cannot_write(&self, error: &io::Error) -> CommandFailure {
-        CommandFailure::io(&format!("cannot write {}", self.path.display()), error)
+        CommandFailure::io(&format!("--cookie-jar: cannot write {}", self.path.display()), error)
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         };
         let error = CookieFile::open(folder.join("none/cookies")).expect_err("no such folder");
         assert!(
-            matches!(&error, CommandFailure::Io(why) if why.contains("cannot write")),
+            matches!(&error, CommandFailure::Io(why) if why.starts_with("--cookie-jar: cannot write ")),
             "{error:?}"
         );
         let path = folder.join("cookies");

@@ -52,6 +52,7 @@ mod untold;
 mod watch;
 mod whole_file;
 
+use std::io;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -94,11 +95,12 @@ pub(crate) fn fetch(args: FetchArgs) -> Result<(), CommandFailure> {
     let (cookies, fails) = (plan.cookies.clone(), plan.fails);
     own_folders::make(&plan)?;
     let page = plan.report.as_deref().map(begin_page).transpose()?;
+    let report = plan.report.clone().unwrap_or_default();
     let begun = Timestamp::now();
     let finished = run(plan)?;
     // Files come first: the summary may have a reader that reads nothing, until a signal ends the process.
     let reported = match finished.is_written {
-        true => write_page(page, begun, &finished),
+        true => write_page(page, &report, begun, &finished),
         false => Ok(()),
     };
     // However the run ended: what a server has set is lost otherwise.
@@ -169,13 +171,17 @@ fn print_summary(style: SummaryStyle, layout: TextLayout, finished: &FinishedRun
 
 /// Takes a place for the page of the report, so that a path that is none is known before anything is fetched.
 fn begin_page(path: &Path) -> Result<PageFile, CommandFailure> {
-    let context = format!("cannot write the report {}", path.display());
-    PageFile::begin(path).map_err(|error| CommandFailure::Io(format!("{context}: {error}")))
+    PageFile::begin(path).map_err(|error| cannot_write_page(path, &error))
+}
+
+fn cannot_write_page(path: &Path, error: &io::Error) -> CommandFailure {
+    CommandFailure::Io(format!("cannot write the report {}: {error}", path.display()))
 }
 
 /// Writes the page of the report, if there is to be one.
 fn write_page(
     page: Option<PageFile>,
+    path: &Path,
     begun: Timestamp,
     finished: &FinishedRun,
 ) -> Result<(), CommandFailure> {
@@ -188,7 +194,7 @@ fn write_page(
         statistics,
     };
     let written = file.finish(&page::page(&facts));
-    written.map_err(|error| CommandFailure::Io(format!("cannot write the report: {error}")))
+    written.map_err(|error| cannot_write_page(path, &error))
 }
 
 /// The summary as text: the table, and the errors below it.

@@ -1,18 +1,19 @@
 //! Options of httpx, wget, aria2 and curl that `stoop fetch` does not have, or has for something else: what to write in
 //! their place, for all of a command at once.
 //!
-//! [`absent`] has what is said of each, [`counterparts`] what it is here, [`parts`] finds them in a command, [`command`]
+//! [`rows`] has what is said of each and what it is here, a [`counterpart`], [`parts`] finds them in a command, [`command`]
 //! writes it anew, and [`trial`] tells whether it is accepted.
 
-mod absent;
 mod command;
-mod counterparts;
+mod counterpart;
 mod meant;
 mod misread;
 mod of_answers;
 mod of_requests;
+mod of_samples;
 mod parts;
 mod program;
+mod rows;
 mod trial;
 
 use clap::{Arg, Args, Command};

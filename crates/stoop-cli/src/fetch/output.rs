@@ -44,8 +44,11 @@ impl RecordOutput {
 
 /// The failure for an output that cannot be opened, before anything is fetched.
 pub(super) fn cannot_open(output: &RecordOutput, error: &io::Error) -> CommandFailure {
-    let failure = CommandFailure::io(&format!("cannot write to {}", output.name()), error);
+    let name = output.name();
+    let failure = CommandFailure::io(&format!("cannot write to {name}"), error);
     let CommandFailure::Io(text) = failure else { return failure };
+    // An error of the library names its file, which may be the output itself.
+    let text = text.replacen(&format!("{name}: {name}: "), &format!("{name}: "), 1);
     let folder = match output {
         RecordOutput::File(path) if error.kind() == ErrorKind::NotFound => path.parent(),
         _ => None,
@@ -185,6 +188,19 @@ fn piece_end(lines: &[u8], bytes: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_output_that_cannot_be_opened_is_named_once() {
+        for (output, error) in [
+            (RecordOutput::Folder("d/".into()), "d/: read-only"),
+            (RecordOutput::File("d/".into()), "read-only"),
+        ] {
+            let CommandFailure::Io(text) = cannot_open(&output, &io::Error::other(error)) else {
+                panic!("{error}")
+            };
+            assert_eq!(text, "cannot write to d/: read-only; nothing was fetched");
+        }
+    }
 
     #[test]
     fn a_piece_is_whole_lines() {

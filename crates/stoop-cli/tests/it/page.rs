@@ -189,6 +189,15 @@ fn a_page_that_cannot_be_written_is_known_before_anything_is_fetched() {
     assert_eq!(folder.names(), ["list"]);
 }
 
+/// A full disk is known at the end.
+#[test]
+fn a_page_that_has_no_room_is_told_by_its_path() {
+    let server = Server::start();
+    let ran = run(stoop(&format!("fetch {} --report /dev/full", server.url("/ok/1"))), "");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("cannot write the report /dev/full: "), "{}", ran.stderr);
+}
+
 #[test]
 fn the_long_summary_tells_it_as_text() {
     let (server, folder) = (Server::start(), Folder::new("text"));

@@ -1,6 +1,6 @@
 //! A command of another program as it is written here.
 
-use super::counterparts::Counterpart;
+use super::counterpart::Counterpart;
 use super::parts::{OtherOption, Part};
 use super::program::Program;
 
@@ -21,11 +21,14 @@ pub(super) struct Written {
 /// A command, if all options of other programs in it have a counterpart, with a value where they need one. It has what a
 /// program does by default, too.
 pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Written> {
+    let is_end = |part: &Part| matches!(part, Part::Own(word) if word == "--");
+    let end = parts.iter().position(is_end).unwrap_or(parts.len());
+    let (parts, no_options) = parts.split_at(end);
     let mut words = Words::default();
     for part in parts {
         match part {
             Part::Own(word) => words.own.push(word.clone()),
-            Part::Other(option) => words.add(option.counterpart?, option.value.as_deref())?,
+            Part::Other(option) => words.add(option.counterpart, option.value.as_deref())?,
         }
     }
     let is_received = !words.own.iter().any(|word| NO_CONTENT.contains(&word.as_str()));
@@ -44,7 +47,12 @@ pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Writte
         }
         _ => "So it is written here:",
     };
-    Some(Written { words: words.finish(), said })
+    let mut words = words.finish();
+    words.extend(no_options.iter().filter_map(|part| match part {
+        Part::Own(word) => Some(word.clone()),
+        Part::Other(_) => None,
+    }));
+    Some(Written { words, said })
 }
 
 fn is_typed(part: &Part, names: &[&str]) -> bool {
@@ -62,9 +70,10 @@ struct Words {
 }
 
 impl Words {
-    /// Adds what is written for an option. None where its value is missing.
+    /// Adds what is written for an option. None where that is nothing that is known, or its value is missing.
     fn add(&mut self, counterpart: Counterpart, value: Option<&str>) -> Option<()> {
         match counterpart {
+            Counterpart::Unwritten => return None,
             Counterpart::Nothing | Counterpart::NothingForValue => {}
             Counterpart::Words(words) | Counterpart::WordsForValue(words) => {
                 self.needs_lines |= words.starts_with("--digest");

@@ -1,5 +1,7 @@
 //! Which option is meant where several programs have one of the same name.
 
+use stoop_fetch::target::has_scheme;
+
 use super::program::Program;
 
 /// The option that is meant where two programs have one of this name: its value tells.
@@ -12,8 +14,11 @@ pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>, program: Option<Pro
         "-s" if has_digits && value.bytes().all(|byte| byte.is_ascii_digit()) => "--split",
         "-U" if is_user(value) => "--proxy-user",
         "-u" if is_user(value) => "--user",
+        "-u" if program != Some(Program::Httpx) && !value.is_empty() && !is_host(value) => "--user",
         // A flag of curl's; that of wget has the name of a file.
-        "-O" if value.is_empty() || stoop_fetch::target::has_scheme(value) => "--remote-name",
+        "-O" if value.is_empty() || has_scheme(value) || program == Some(Program::Curl) => {
+            "--remote-name"
+        }
         _ => in_program(typed, program).unwrap_or(typed),
     }
 }
@@ -31,6 +36,11 @@ fn in_program(typed: &str, program: Option<Program>) -> Option<&'static str> {
         (Program::Curl, "-S") => "--show-error",
         _ => return None,
     })
+}
+
+/// Whether a value may be a host, with a port or not, or a URL: the user of curl's may have no password.
+fn is_host(value: &str) -> bool {
+    value.contains(['.', ':', '/']) || value == "localhost"
 }
 
 /// Whether a value is USER:PASSWORD, and no URL, host with a port, or name of a program.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use stoop_fetch::target::has_scheme;
 
-use super::counterparts::Counterpart;
+use super::counterpart::Counterpart;
 use super::program::{Program, is_number};
 
 /// The methods that httpx probes by `-x`, and all of them.
@@ -17,28 +17,37 @@ const METHODS: [&str; 10] =
 pub(super) struct Misread {
     /// What to write for that.
     pub(super) said: String,
-    pub(super) counterpart: Option<Counterpart>,
+    pub(super) counterpart: Counterpart,
 }
 
 /// What to write in place of letters that others have for something without a value, or for a flag before a URL.
-pub(super) const FLAGS: &[(char, &str, Option<Counterpart>)] = &[
+pub(super) const FLAGS: &[(char, &str, Counterpart)] = &[
     (
         'c',
         "to go on where a run was ended, write '--run FOLDER'",
-        Some(Counterpart::Words("--run FOLDER")),
+        Counterpart::Words("--run FOLDER"),
     ),
-    ('r', "links are not followed: a list has all URLs, see '-i FILE'", None),
+    ('r', "links are not followed: a list has all URLs, see '-i FILE'", Counterpart::Unwritten),
     (
         'x',
         "folders are made by '--save DIR', and '--per-host N' bounds the connections to a host",
-        Some(Counterpart::Saved),
+        Counterpart::Saved,
     ),
     (
         'f',
         "to end with an exit code where a URL failed, write '--fail'",
-        Some(Counterpart::Words("--fail")),
+        Counterpart::Words("--fail"),
     ),
-    ('n', "a file of .netrc is not read: write -H with the field Authorization", None),
+    (
+        'i',
+        "URLs need no option, and '-f warc -o FILE.warc.gz' has the heads of answers",
+        Counterpart::Unwritten,
+    ),
+    (
+        'n',
+        "a file of .netrc is not read: write -H with the field Authorization",
+        Counterpart::Unwritten,
+    ),
 ];
 
 /// What the other words of a command tell of its letters.
@@ -81,6 +90,10 @@ pub(super) fn misread(
     let program = beside.program;
     let Some(value) = value.filter(|value| letter == 'x' || !has_scheme(value)) else {
         let (_, instead, counterpart) = FLAGS.iter().find(|(flag, ..)| *flag == letter)?;
+        // A list that is missing is told by the parser of options.
+        if letter == 'i' && value.is_none() {
+            return None;
+        }
         let said = format!("-{letter} is {shown} here; {instead}");
         return Some(Misread { said, counterpart: *counterpart });
     };
@@ -89,42 +102,51 @@ pub(super) fn misread(
             format!(
                 "-x {value}: a number is no proxy; '--per-host {value}' bounds the connections to a host"
             ),
-            Some(Counterpart::Option("--per-host")),
+            Counterpart::Option("--per-host"),
         ),
         'x' if value.split(',').all(|method| METHODS.contains(&method)) => (
             format!(
                 "-x {value}: a method is no proxy; '-X METHOD' sends one, the same for all URLs"
             ),
-            (value != "ALL" && !value.contains(',')).then_some(Counterpart::Option("-X")),
+            only(value != "ALL" && !value.contains(','), Counterpart::Option("-X")),
+        ),
+        'c' if is_cookie_file(value, program) => (
+            format!("-c is {shown} here; '--cookie-jar {value}' is a file of cookies"),
+            Counterpart::Option("--cookie-jar"),
         ),
         'd' if is_folder(value, beside) => (
             format!(
                 "-d {value} would be sent as content here: write '--save {value}' to save what comes in that folder, and \
                  '--data-raw {value}' to send it"
             ),
-            Some(Counterpart::Option("--save")),
+            Counterpart::Option("--save"),
         ),
         'r' if value.split(',').all(|part| part.parse::<IpAddr>().is_ok()) => (
             format!("-r is {shown} here; for name servers write '--dns ADDR' for each"),
-            (!value.contains(',')).then_some(Counterpart::Option("--dns")),
+            only(!value.contains(','), Counterpart::Option("--dns")),
         ),
         't' if is_number(value) && program == Some(Program::Httpx) => (
             format!("-t is {shown} here; for {value} URLs at once write '-c {value}'"),
-            Some(Counterpart::Option("-c")),
+            Counterpart::Option("-c"),
         ),
         't' if is_number(value) && program == Some(Program::Wget) => {
-            (format!("-t is {shown} here; {}", tries(value)), Some(Counterpart::Tries))
+            (format!("-t is {shown} here; {}", tries(value)), Counterpart::Tries)
         }
         'o' if value != "-" && program.is_some_and(Program::outputs_content) => (
             format!(
                 "-o is {shown} here, for the lines; for content write '--save DIR', or 'stoop get -o {value} URL' for that of \
                  one URL"
             ),
-            None,
+            Counterpart::Unwritten,
         ),
         _ => return None,
     };
     Some(Misread { said, counterpart })
+}
+
+/// A counterpart that there is only if something holds.
+fn only(holds: bool, counterpart: Counterpart) -> Counterpart {
+    if holds { counterpart } else { Counterpart::Unwritten }
 }
 
 /// What to write for a number of tries, the first of which is no retry.
@@ -134,6 +156,13 @@ fn tries(count: &str) -> String {
         Some(0) => "for one try leave it out".to_owned(),
         Some(retries) => format!("for {count} tries write '--retry {retries}'"),
     }
+}
+
+/// Whether a number of URLs at once is the name of a file.
+fn is_cookie_file(value: &str, program: Option<Program>) -> bool {
+    let is_name =
+        value.starts_with(|first: char| first.is_ascii_alphabetic() || "./".contains(first));
+    is_name && value != "auto" && (program == Some(Program::Curl) || value.contains(['.', '/']))
 }
 
 /// Whether what is to be sent is a folder that content was to be saved in.

@@ -2,11 +2,11 @@
 
 use clap::{Arg, Command};
 
-use super::absent::instead_of;
-use super::counterparts::{Counterpart, counterpart};
+use super::counterpart::Counterpart;
 use super::meant::meant;
 use super::misread::{Beside, Misread, is_input, misread};
 use super::program::{is_fail_and_silent, is_of_curl};
+use super::rows::{Absent, absent, is_absent};
 use crate::fetch::HYPHEN_VALUES;
 
 /// A part of a command, in its order.
@@ -28,7 +28,7 @@ pub(super) struct OtherOption {
     pub(super) instead: Option<&'static str>,
     /// Its value, if its counterpart needs one.
     pub(super) value: Option<String>,
-    pub(super) counterpart: Option<Counterpart>,
+    pub(super) counterpart: Counterpart,
 }
 
 /// The parts of a command, whose own options `command` has.
@@ -72,10 +72,7 @@ impl<'a> Reader<'a> {
     /// Whether a word is an option of another program by its whole name.
     fn is_absent(&self, word: &str, name: &str) -> bool {
         let next = self.words.get(self.at).map(String::as_str);
-        instead_of(name).is_some()
-            && !is_input(name)
-            && !self.is_own(name)
-            && !is_fail_and_silent(word, next)
+        is_absent(name) && !is_input(name) && !self.is_own(name) && !is_fail_and_silent(word, next)
     }
 
     /// Whether this program has an option of this name: httpx has -match-code.
@@ -140,7 +137,7 @@ impl<'a> Reader<'a> {
                 // curl's, before others of its flags: no format consists of those.
                 Some(arg) if letter == 'f' && is_of_curl(rest) => self.fail_flag(arg),
                 Some(arg) if takes_value(arg) => return self.valued(&flags, letter, arg, rest),
-                None if instead_of(&name).is_some() => {
+                None if is_absent(&name) => {
                     let attached = (!rest.is_empty()).then_some(rest);
                     if self.absent(&name, &format!("-{letter}"), attached) {
                         rest = "";
@@ -158,7 +155,7 @@ impl<'a> Reader<'a> {
     /// An option of this program by its letter, with its value in the same word, or in the next.
     fn valued(&mut self, flags: &str, letter: char, arg: &Arg, rest: &'a str) {
         // -r of wget is a flag, which others of its options follow.
-        let is_value = |next: &&str| letter != 'r' || instead_of(next).is_none();
+        let is_value = |next: &&str| letter != 'r' || !is_absent(next);
         let next = || self.next_value(may_have_hyphen(arg)).filter(is_value);
         let attached = (!rest.is_empty()).then(|| rest.strip_prefix('=').unwrap_or(rest));
         let value = attached.or_else(next);
@@ -168,7 +165,8 @@ impl<'a> Reader<'a> {
             if !flags.is_empty() {
                 self.own(format!("-{flags}"));
             }
-            let takes_value = meant.counterpart.is_none_or(Counterpart::takes_value);
+            let is_unwritten = meant.counterpart == Counterpart::Unwritten;
+            let takes_value = is_unwritten || meant.counterpart.takes_value();
             self.misread(&format!("-{letter}"), meant, value.filter(|_| takes_value));
             return value.filter(|_| !takes_value).map_or((), |value| self.own(value));
         }
@@ -189,11 +187,10 @@ impl<'a> Reader<'a> {
     fn absent(&mut self, name: &str, typed: &str, attached: Option<&str>) -> bool {
         let next = attached.is_none().then(|| self.next_value(false)).flatten();
         let name = meant(name, attached.or(next), self.beside.program);
-        let counterpart = counterpart(name);
-        let takes_value = counterpart.is_some_and(Counterpart::takes_value);
+        let Some(Absent { instead, counterpart }) = absent(name) else { return false };
+        let takes_value = counterpart.takes_value();
         let value = attached.or(next).filter(|_| takes_value);
         self.at += usize::from(takes_value && next.is_some());
-        let instead = instead_of(name).unwrap_or_default();
         let said = match typed.strip_prefix("-i").filter(|file| file.len() == 1) {
             Some(file) => format!("there is no file {file}; if {typed} was meant: {instead}"),
             None => format!("fetch has no {typed}: {instead}"),
@@ -205,7 +202,9 @@ impl<'a> Reader<'a> {
             value: value.map(str::to_owned),
             counterpart,
         }));
-        takes_value
+        // 5m is no flag behind -Q.
+        let has_number = attached.is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
+        takes_value || counterpart == Counterpart::Unwritten && has_number
     }
 }
 

@@ -2,7 +2,7 @@
 
 use stoop_fetch::target::has_scheme;
 
-use super::absent::instead_of;
+use super::rows::is_absent;
 
 /// A program whose letters differ from those here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,7 @@ const OF_ONE: &[(Program, &[&str])] = &[
             "--directory-prefix",
             "--no-check-certificate",
             "--no-clobber",
+            "--no-verbose",
             "--spider",
             "--cut-dirs",
             "--content-disposition",
@@ -85,10 +86,12 @@ impl Program {
     pub(super) fn of(words: &[String]) -> Option<Self> {
         let following = words.iter().skip(1).map(String::as_str).map(Some).chain([None]);
         let told = words.iter().zip(following).find_map(|(word, next)| told_by(word, next));
-        // httpx has -nc, too, and its -l is a file.
-        let has_list = words.windows(2).any(|pair| pair[0] == "-l" && !is_number(&pair[1]));
-        let meant = if has_list { Self::Httpx } else { Self::Wget };
-        told.or_else(|| words.iter().any(|word| word == "-nc").then_some(meant))
+        let has = |name: &str| words.iter().any(|word| word == name);
+        // aria2 has a file of messages by -l, beside a list or URLs, and wget a number.
+        let is_list = |name: &str| !is_number(name) && !name.starts_with('-') && !has_scheme(name);
+        let has_list = !has("-i") && words.windows(2).any(|it| it[0] == "-l" && is_list(&it[1]));
+        let by_list = || has_list.then_some(Self::Httpx);
+        told.or_else(by_list).or_else(|| has("-nc").then_some(Self::Wget))
     }
 
     /// Whether content is saved in files without an option that says so.
@@ -114,15 +117,15 @@ fn told_by(word: &str, next: Option<&str>) -> Option<Program> {
         {
             None
         }
-        "-x" if has_number => Some(Program::Aria2),
+        "-x" | "-s" if has_number => Some(Program::Aria2),
         // That of curl's has the name of a file.
         "-T" if has_number => Some(Program::Wget),
         "-s" if !has_number => Some(Program::Curl),
         "-f" | "-O" if is_flag => Some(Program::Curl),
-        _ if is_number(name.strip_prefix("-j").unwrap_or_default()) => Some(Program::Aria2),
-        _ if is_letters_of_curl(name) && (instead_of(name).is_none() || is_flag) => {
-            Some(Program::Curl)
+        _ if ["-j", "-s", "-x"].iter().any(|it| is_number(name.strip_prefix(it).unwrap_or(""))) => {
+            Some(Program::Aria2)
         }
+        _ if is_letters_of_curl(name) && (!is_absent(name) || is_flag) => Some(Program::Curl),
         _ => OF_ONE
             .iter()
             .find(|(_, names)| names.contains(&name))
@@ -132,7 +135,7 @@ fn told_by(word: &str, next: Option<&str>) -> Option<Program> {
 }
 
 fn is_httpx(name: &str) -> bool {
-    is_long_with_one_hyphen(name) && instead_of(name).is_some()
+    is_long_with_one_hyphen(name) && is_absent(name)
 }
 
 /// Whether text is a number of digits alone.

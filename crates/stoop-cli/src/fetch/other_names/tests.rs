@@ -1,8 +1,8 @@
 //! Tests of the options of other programs.
 
-use super::absent::rows;
-use super::counterparts::{COUNTERPARTS, Counterpart};
+use super::counterpart::Counterpart;
 use super::misread::FLAGS;
+use super::rows::all;
 use super::*;
 
 mod commands;
@@ -26,8 +26,9 @@ fn every_option_that_is_suggested_exists_and_none_that_is_absent() {
     // Those of the parser itself.
     let is_parsers = |word: &str| ["--help", "--version"].contains(&word);
     let exists = |word: &str| is_parsers(word) || typed.iter().any(|(option, _)| option == word);
-    let advice =
-        rows().map(|(_, advice)| *advice).chain(FLAGS.iter().map(|(_, advice, _)| *advice));
+    let mut advices: Vec<_> = all().map(|(_, option)| option.instead).collect();
+    advices.dedup();
+    let advice = advices.into_iter().chain(FLAGS.iter().map(|(_, advice, _)| *advice));
     let mut suggested = 0;
     for advice in advice {
         let words = advice.split([' ', '\'', '"', ',', ';', ':']);
@@ -37,7 +38,7 @@ fn every_option_that_is_suggested_exists_and_none_that_is_absent() {
         }
     }
     assert!(suggested > 80, "{suggested}");
-    for name in rows().flat_map(|(names, _)| names.iter()) {
+    for (name, _) in all() {
         assert!(!exists(name), "{name} exists");
     }
     for (letter, ..) in FLAGS {
@@ -48,33 +49,26 @@ fn every_option_that_is_suggested_exists_and_none_that_is_absent() {
 #[test]
 fn a_counterpart_is_an_option_that_takes_a_value_where_one_is_given() {
     let typed = typed();
-    for (counterpart, names) in COUNTERPARTS {
-        for name in *names {
-            assert!(rows().any(|(absent, _)| absent.contains(name)), "nothing is said of {name}");
-        }
-        let word = match counterpart {
+    for (_, option) in all() {
+        let word = match option.counterpart {
             Counterpart::Option(word) => word,
             Counterpart::Words(words) | Counterpart::WordsForValue(words) => {
                 words.split(' ').next().expect("a word")
             }
             _ => continue,
         };
-        let option = typed.iter().find(|(option, _)| option == word);
-        let takes_value = option.unwrap_or_else(|| panic!("{word}")).1;
-        assert!(takes_value || !matches!(counterpart, Counterpart::Option(_)), "{word}");
+        let typed = typed.iter().find(|(option, _)| option == word);
+        let takes_value = typed.unwrap_or_else(|| panic!("{word}")).1;
+        assert!(takes_value || !matches!(option.counterpart, Counterpart::Option(_)), "{word}");
     }
 }
 
 #[test]
 fn no_option_has_two_answers() {
-    let of_counterparts = COUNTERPARTS.iter().flat_map(|(_, names)| names.iter()).collect();
-    for mut names in
-        [rows().flat_map(|(names, _)| names.iter()).collect::<Vec<_>>(), of_counterparts]
-    {
-        names.sort_unstable();
-        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-        assert_eq!(twice, None);
-    }
+    let mut names: Vec<_> = all().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!(twice, None);
 }
 
 /// What is told of the words of a line, with no variables and no terminals.
@@ -163,6 +157,13 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("--tlsv1.2 http://a/", "fetch has no --tlsv1.2: leave it out"),
         ("-B http://a/", "fetch has no -B: write whole URLs"),
         ("--url_list=a.parquet", "fetch has no --url_list: write '-i FILE'"),
+        ("--url_col=URL", "fetch has no --url_col: write '--url-column COLUMN'"),
+        ("--check-certificate=true", "fetch has no --check-certificate: leave it out"),
+        ("-u me http://a/", "fetch has no -u: write user and password into the URL"),
+        (
+            "-O a.html http://a/",
+            "fetch has no -O: write '--save DIR' for the content, or 'stoop get",
+        ),
         ("-d new -j 16 -i urls", "-d new would be sent as content here: write '--save"),
         ("-t 50 -sc -i urls", "-t is --timeout <SECONDS> here; for 50 URLs at once"),
         ("-t 3 -nc -i urls", "-t is --timeout <SECONDS> here; for 3 tries write '--retry 2'"),

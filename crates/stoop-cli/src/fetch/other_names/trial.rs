@@ -31,9 +31,11 @@ fn is_secret(word: &str) -> bool {
         .any(|name| word.contains(name))
 }
 
-/// Whether a line is printed with all its characters: what is masked or escaped is another command.
+/// Whether a line is printed with all its characters: what is masked, escaped or no UTF-8 is another command.
 fn is_told_whole(line: &str, typed: &[String]) -> bool {
-    mask::message(line, typed.iter().cloned()) == line && Printable(line).to_string() == line
+    mask::message(line, typed.iter().cloned()) == line
+        && Printable(line).to_string() == line
+        && !line.contains(char::REPLACEMENT_CHARACTER)
 }
 
 /// Whether a run begins by these words, each option of which is there once, but for those that add to each other.

@@ -58,7 +58,47 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
             Some("-i list --digest sha256 --http-fallback --max-redirects 0 -f jsonl"),
         ),
         ("-k -H Authorization:x http://a/", "-k", None),
+        (
+            "-l hosts.txt -t 10",
+            "-l -t",
+            Some("-i hosts.txt -c 10 --http-fallback --max-redirects 0"),
+        ),
+        (
+            "-l hosts.txt -ob -sr",
+            "-l -ob -sr",
+            Some(
+                "-i hosts.txt --http-fallback --max-redirects 0 --save . --save-as url --max-body none -t 3600 \
+             --read-timeout 30",
+            ),
+        ),
+        (
+            "-x16 -s16 --file-allocation=none http://a/",
+            "-x -s --file-allocation",
+            Some(
+                "--per-host 16 http://a/ --save . --save-as url --max-body none -t 3600 --read-timeout 30",
+            ),
+        ),
+        (
+            "-OJL http://a/",
+            "-O -J -L",
+            Some("http://a/ --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
+        ),
+        // A user, and no host.
+        ("-u me http://a/", "-u", None),
+        ("-up", "-up", None),
+        ("-b jar.txt -c jar.txt http://a/", "-b -c", None),
+        ("-sL -c jar http://a/", "-s -L -c", Some("-q --cookie-jar jar http://a/")),
+        ("-sLi http://a/", "-s -L -i", None),
+        ("-Q5m -i list", "-Q", None),
         ("-k -- -x", "-k", Some("--insecure -- -x")),
+        // Words behind -- are URLs, whatever they are.
+        (
+            "-P d -u b.example -- http://a/ -k",
+            "-P -u",
+            Some(
+                "--save d --save-as url --max-body none -t 3600 --read-timeout 30 b.example -- http://a/ -k",
+            ),
+        ),
         (
             "-T 10 -t 2 -i list",
             "-T -t",
@@ -183,7 +223,8 @@ fn a_command_is_told_only_if_it_is_accepted() {
     let words = |agent: &str| ["-k", "-A", agent, "http://a/"].map(str::to_owned);
     let said = |agent: &str| said_in(&words(agent), &environment).expect("-k");
     assert!(said("bot me").ends_with("stoop fetch --insecure -A 'bot me' http://a/"));
-    for changed in ["bot me@x.org", "bot\u{7f}"] {
+    // The last one stands for what is no UTF-8.
+    for changed in ["bot me@x.org", "bot\u{7f}", "bot\u{fffd}"] {
         assert!(!said(changed).contains("written here"), "{}", said(changed));
     }
 }
