@@ -16,6 +16,7 @@ pub(super) fn meant<'a>(typed: &'a str, value: Option<&str>, program: Option<Pro
         "-u" if is_user(value) => "--user",
         "-u" if program != Some(Program::Httpx) && !value.is_empty() && !is_host(value) => "--user",
         // A flag of curl's; that of wget has the name of a file.
+        "-O" if value == "-" => typed,
         "-O" if value.is_empty() || has_scheme(value) || program == Some(Program::Curl) => {
             "--remote-name"
         }

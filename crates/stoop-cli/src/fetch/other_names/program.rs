@@ -33,6 +33,7 @@ const OF_ONE: &[(Program, &[&str])] = &[
             "--allow-overwrite",
             "--lowest-speed-limit",
             "--http-accept-gzip",
+            "--file-allocation",
             "--dry-run",
         ],
     ),
@@ -109,7 +110,8 @@ impl Program {
 fn told_by(word: &str, next: Option<&str>) -> Option<Program> {
     let name = word.split('=').next().unwrap_or(word);
     let has_number = next.is_some_and(is_number);
-    let is_flag = next.is_none_or(|next| next.starts_with('-') || has_scheme(next));
+    let begins_next = |next: &str| next != "-" && next.starts_with('-') || has_scheme(next);
+    let is_flag = next.is_none_or(begins_next);
     match name {
         "-nc" => None,
         "-k" if !next

@@ -36,6 +36,8 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
             Some("http://a/1 --save . --save-as url --max-body none -t 3600 --read-timeout 30"),
         ),
         ("-O a.html http://a/1", "-O", None),
+        ("-O - http://a/1", "-O", None),
+        ("-qO- http://a/1", "-O", None),
         ("-k -d password=1 http://a/", "-k", None),
         ("-w %{http_code} http://a/", "-w", None),
         ("-k -U other/1 http://a/?b", "-k -U", Some("--insecure -A other/1 'http://a/?b'")),
