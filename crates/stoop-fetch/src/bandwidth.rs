@@ -19,11 +19,8 @@ use bytes::Bytes;
 use stoop::{Body, ClientLimits, Error, ErrorKind, Phase};
 use tokio::time::{Instant as TimerInstant, Sleep, sleep_until};
 
-use self::queue::{Queue, Ticket, Turn};
+use self::queue::{PIECE_BYTES, Queue, Ticket, Turn};
 use self::starts::Starts;
-
-/// What is read at once: a buffer of the client, a record of TLS, or a frame of HTTP/2.
-const PIECE_BYTES: u64 = 16 << 10;
 
 /// How much content a run reads in a second.
 #[derive(Debug)]

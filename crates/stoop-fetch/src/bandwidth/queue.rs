@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+/// What is read at once: a buffer of the client, a record of TLS, or a frame of HTTP/2.
+pub(super) const PIECE_BYTES: u64 = 16 << 10;
+
 /// What was not read of so much time may be read later, at once: timers count milliseconds, and a busy event loop comes
 /// to them some later.
 const BURST: Duration = Duration::from_millis(100);

@@ -4,8 +4,7 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-use super::PIECE_BYTES;
-use super::queue::Queue;
+use super::queue::{PIECE_BYTES, Queue};
 
 /// So many jobs are in flight before one has ended, but for those that start because nothing comes.
 const JOBS_MIN: usize = 4;

@@ -1,5 +1,9 @@
 //! What an option of another program is here, where that is one option, or none: so that a command can be written anew.
 
+/// What to say of options, and what each of them is here, by their names. A name with several letters behind one - is
+/// httpx's, or wget's, and may be typed with two.
+pub(super) type Row = (&'static str, &'static [(Counterpart, &'static [&'static str])]);
+
 /// What is written in place of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counterpart {

@@ -4,7 +4,7 @@ use super::counterpart::Counterpart::{
     Extract, Lines, Nothing, NothingForValue, Option as Is, Saved, Truncated, Unwritten, Words,
     WordsForValue,
 };
-use super::rows::Row;
+use super::counterpart::Row;
 
 /// What to say of options, and what each of them is here.
 pub(super) const OF_ANSWERS: &[Row] = &[

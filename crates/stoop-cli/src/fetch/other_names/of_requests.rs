@@ -3,7 +3,7 @@
 use super::counterpart::Counterpart::{
     Nothing, NothingForValue, Option as Is, Tries, Unwritten, Value, Words,
 };
-use super::rows::Row;
+use super::counterpart::Row;
 
 /// What to say of options, and what each of them is here.
 pub(super) const OF_REQUESTS: &[Row] = &[

@@ -1,7 +1,7 @@
 //! Options of img2dataset, and what is written in their place.
 
 use super::counterpart::Counterpart::Unwritten;
-use super::rows::Row;
+use super::counterpart::Row;
 
 /// What to say of options. No command is told: what they have by default is no option here.
 pub(super) const OF_SAMPLES: &[Row] = &[

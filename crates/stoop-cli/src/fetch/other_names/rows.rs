@@ -5,10 +5,6 @@ use super::of_answers::OF_ANSWERS;
 use super::of_requests::OF_REQUESTS;
 use super::of_samples::OF_SAMPLES;
 
-/// What to say of options, and what each of them is here, by their names. A name with several letters behind one - is
-/// httpx's, or wget's, and may be typed with two.
-pub(super) type Row = (&'static str, &'static [(Counterpart, &'static [&'static str])]);
-
 /// An option that `stoop fetch` does not have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Absent {
