@@ -90,11 +90,12 @@ pub(super) fn misread(
     let program = beside.program;
     let Some(value) = value.filter(|value| letter == 'x' || !has_scheme(value)) else {
         let (_, instead, counterpart) = FLAGS.iter().find(|(flag, ..)| *flag == letter)?;
-        // A list that is missing is told by the parser of options.
-        if letter == 'i' && value.is_none() {
-            return None;
-        }
-        let said = format!("-{letter} is {shown} here; {instead}");
+        let said = match (letter, value) {
+            // A list that is missing is told by the parser of options.
+            ('i', None) => return None,
+            ('i', Some(url)) => format!("-i is {shown} here, and {url} is no file; {instead}"),
+            _ => format!("-{letter} is {shown} here; {instead}"),
+        };
         return Some(Misread { said, counterpart: *counterpart });
     };
     let (said, counterpart) = match letter {
