@@ -13,6 +13,9 @@ struct Recent {
     prefix_len: usize,
     /// A URL that began with them, from the second of them on.
     base: Option<Url>,
+    /// Memory for a path, behind as many spaces as the prefix has bytes. The parser skips them, but begins with as much memory
+    /// as its input is long, so that what it writes is not moved to more of it.
+    padded: String,
     /// What `text` is, once it was parsed twice.
     url: Option<Url>,
 }
@@ -22,7 +25,13 @@ const TEXT_BYTES_MAX: usize = 1024;
 
 thread_local! {
     static RECENT: RefCell<Recent> = const {
-        RefCell::new(Recent { text: String::new(), prefix_len: 0, base: None, url: None })
+        RefCell::new(Recent {
+            text: String::new(),
+            prefix_len: 0,
+            base: None,
+            padded: String::new(),
+            url: None,
+        })
     };
 }
 
@@ -40,32 +49,45 @@ impl Recent {
         {
             return Ok(url.clone());
         }
-        let Some((prefix, path)) = split(text) else { return Url::parse(text) };
-        if self.text.get(..self.prefix_len) != Some(prefix) {
-            self.remember(text, prefix);
-            self.base = None;
+        let Some(path) = self.path_of_same_origin(text) else {
+            if let Some((prefix, _)) = split(text) {
+                self.remember(text, prefix.len());
+                self.base = None;
+            }
             return Url::parse(text);
-        }
+        };
         let url = match &self.base {
-            Some(base) => base.join(path)?,
+            Some(base) => {
+                self.padded.truncate(self.prefix_len);
+                self.padded.push_str(path);
+                base.join(&self.padded)?
+            }
             None => {
                 let url = Url::parse(text)?;
                 self.base = url.join("/").ok();
+                self.padded = " ".repeat(self.prefix_len);
                 url
             }
         };
         if self.text == text {
             self.url = Some(url.clone());
         } else {
-            self.remember(text, prefix);
+            self.remember(text, self.prefix_len);
         }
         Ok(url)
     }
 
-    fn remember(&mut self, text: &str, prefix: &str) {
+    /// The path, and what follows it, of a URL that begins as the last one did.
+    fn path_of_same_origin<'a>(&self, text: &'a str) -> Option<&'a str> {
+        let (prefix, path) = text.split_at_checked(self.prefix_len)?;
+        let is_same = prefix == self.text.get(..self.prefix_len)? && !prefix.is_empty();
+        (is_same && is_plain(path) && text.len() <= TEXT_BYTES_MAX).then_some(path)
+    }
+
+    fn remember(&mut self, text: &str, prefix_len: usize) {
         self.text.clear();
         self.text.push_str(text);
-        self.prefix_len = prefix.len();
+        self.prefix_len = prefix_len;
         self.url = None;
     }
 }
@@ -81,13 +103,16 @@ fn split(text: &str) -> Option<(&str, &str)> {
     let ends_host = |byte: &u8| matches!(byte, b'/' | b'?' | b'#' | b'\\' | b'\t' | b'\r' | b'\n');
     let end = start + text.as_bytes().get(start..)?.iter().position(ends_host)?;
     let (prefix, path) = text.split_at(end);
+    let is_cut =
+        text.len() <= TEXT_BYTES_MAX && end > start && !prefix.contains('@') && is_plain(path);
+    is_cut.then_some((prefix, path))
+}
+
+/// Whether what follows an origin is a path that means the same relative to any URL of that origin.
+fn is_plain(path: &str) -> bool {
     let mut bytes = path.bytes();
-    let is_plain = text.len() <= TEXT_BYTES_MAX
-        && end > start
-        && !prefix.contains('@')
-        && bytes.next() == Some(b'/')
-        && !matches!(bytes.next(), Some(b'/' | b'\\' | b'\t' | b'\r' | b'\n'));
-    is_plain.then_some((prefix, path))
+    bytes.next() == Some(b'/')
+        && !matches!(bytes.next(), Some(b'/' | b'\\' | b'\t' | b'\r' | b'\n'))
 }
 
 #[cfg(test)]
