@@ -2,17 +2,18 @@
 //! memory than a slow reader of the output justifies.
 //!
 //! Workers append to one buffer; one thread writes it. The thread waits a little between a line's
-//! arrival and the write, so that a fast run costs a hundred wake-ups a second, and not one a line. A long record is not
+//! arrival and the write, so that a fast run costs a hundred wake-ups a second, and not one a line. Long content is not
 //! copied to the buffer: it is written from where it is, and its memory is free before the next is written.
 
-mod long_record;
+mod parts;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub(crate) use self::long_record::LongRecord;
+use self::parts::PlacedContent;
+pub(crate) use self::parts::RecordParts;
 use crate::capture::Reservation;
 use crate::sink::{Done, RecordSink};
 
@@ -67,9 +68,9 @@ struct Records {
     lines: Vec<u8>,
     /// The memory of content that is among the lines.
     reservations: Vec<Arc<Reservation>>,
-    /// The long ones, each with how many bytes of the lines are before it.
-    long: Vec<(usize, LongRecord)>,
-    long_bytes: usize,
+    /// The content that belongs among the lines, in its order.
+    contents: Vec<PlacedContent>,
+    content_bytes: usize,
     /// The jobs that are done with all of them, where a journal is kept of them.
     done: Vec<Done>,
 }
@@ -81,11 +82,11 @@ impl OutputBuffer {
         Self { bounds, ..Self::default() }
     }
 
-    /// Adds a whole line, or several, with the memory that is reserved for them until they are written. Never blocks: a
-    /// URL in flight can always be answered. `done` is the line's job, where a journal is kept; it may have no line.
+    /// Adds a whole record, or several, with the memory that is reserved for them until they are written. Never blocks: a
+    /// URL in flight can always be answered. `done` is the record's job, where a journal is kept; it may have no record.
     pub(crate) fn append(
         &self,
-        line: &[u8],
+        record: RecordParts<'_>,
         reservation: Option<Arc<Reservation>>,
         done: Option<Done>,
     ) {
@@ -94,37 +95,23 @@ impl OutputBuffer {
             return;
         }
         let waiting = &mut state.waiting;
-        waiting.reservations.extend(reservation);
+        let before = waiting.len();
         waiting.done.extend(done);
-        let before = waiting.lines.len();
-        waiting.lines.extend_from_slice(line);
-        let now = waiting.lines.len();
+        match record.content {
+            None => waiting.reservations.extend(reservation),
+            Some((offset, bytes)) => {
+                let at = waiting.lines.len() + offset;
+                waiting.content_bytes += bytes.len();
+                waiting.contents.push(PlacedContent { at, bytes, reservation });
+            }
+        }
+        waiting.lines.extend_from_slice(record.bytes);
+        let now = waiting.len();
         if now >= self.bounds.full {
             self.is_full.store(true, Relaxed);
         }
         let is_due = before < self.bounds.write_at && now >= self.bounds.write_at;
         let wake = std::mem::take(&mut state.is_writer_asleep) || is_due;
-        drop(state);
-        if wake {
-            self.writer_wake.notify_one();
-        }
-    }
-
-    /// Adds a long record, as [`append`](Self::append) does a line.
-    pub(crate) fn append_long(&self, record: LongRecord, done: Option<Done>) {
-        let mut state = self.lock();
-        if state.is_discarding {
-            return;
-        }
-        let waiting = &mut state.waiting;
-        waiting.done.extend(done);
-        waiting.long_bytes += record.len();
-        waiting.long.push((waiting.lines.len(), record));
-        let now = waiting.len();
-        if now >= self.bounds.full {
-            self.is_full.store(true, Relaxed);
-        }
-        let wake = std::mem::take(&mut state.is_writer_asleep) || now >= self.bounds.write_at;
         drop(state);
         if wake {
             self.writer_wake.notify_one();
@@ -205,24 +192,24 @@ impl OutputBuffer {
 
 impl Records {
     fn is_empty(&self) -> bool {
-        self.lines.is_empty() && self.long.is_empty() && self.done.is_empty()
+        self.lines.is_empty() && self.contents.is_empty() && self.done.is_empty()
     }
 
     /// How many bytes they have.
     fn len(&self) -> usize {
-        self.lines.len() + self.long_bytes
+        self.lines.len() + self.content_bytes
     }
 
-    /// Writes them in their order. The memory of each long one is given back, and `has_room` called, before the next is
+    /// Writes them in their order. The memory of each content is given back, and `has_room` called, before the next is
     /// written.
     fn write_to(&mut self, sink: &mut impl RecordSink, has_room: &impl Fn()) -> io::Result<()> {
         let mut written = 0;
-        self.long_bytes = 0;
-        for (before, record) in self.long.drain(..) {
-            sink.put(&self.lines[written..before])?;
-            written = before;
-            record.parts().into_iter().try_for_each(|part| sink.put(part))?;
-            drop(record);
+        self.content_bytes = 0;
+        for PlacedContent { at, bytes, reservation } in self.contents.drain(..) {
+            sink.put(&self.lines[written..at])?;
+            written = at;
+            sink.put(&bytes)?;
+            drop((bytes, reservation));
             has_room();
         }
         sink.put(&self.lines[written..])?;

@@ -16,6 +16,7 @@ use crate::fetcher::Fetchers;
 use crate::format::RecordFormat;
 use crate::journal::Numbering;
 use crate::nested_sitemaps::RunLink;
+use crate::output::RecordParts;
 use crate::progress::Progress;
 use crate::run_state::{RunState, WorkerGauge};
 use crate::settings::Settings;
@@ -124,7 +125,7 @@ impl Run {
         format.begin(&mut begin);
         format.end(&mut end);
         if !resumed.has_output {
-            state.output.append(&begin, None, None);
+            state.output.append(RecordParts::copied(&begin), None, None);
         }
         let numbering = resumed.numbering.take();
         // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.

@@ -147,7 +147,10 @@ async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
     let guard = SlotGuard { worker, index };
     loop {
         let outcome = guard.worker.fetch(index).await;
-        guard.worker.finish(index, outcome).await;
+        match outcome.capture {
+            None => guard.worker.answer(index, &outcome),
+            Some(_) => guard.worker.finish(index, outcome).await,
+        }
         // Lines that are answered without waiting, such as invalid ones, must not starve the others.
         consume_budget().await;
         if !guard.worker.begin_next(index) {

@@ -23,12 +23,12 @@ fn lines_are_written_in_order_and_soon() {
         move || output.write_to(&mut Plain(sink), || ())
     });
     for n in 0..3 {
-        output.append(format!("{n}\n").as_bytes(), None, None);
+        output.append(RecordParts::copied(format!("{n}\n").as_bytes()), None, None);
         let mut line = String::new();
         reader.read_line(&mut line).expect("readable");
         assert_eq!(line, format!("{n}\n"), "before there is more");
     }
-    output.append(b"last\n", None, None);
+    output.append(RecordParts::copied(b"last\n"), None, None);
     output.close();
     assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
     writer.join().expect("no panic").expect("no error");
@@ -51,7 +51,7 @@ fn a_slow_reader_fills_the_buffer_and_a_fast_one_empties_it() {
     let mut appended = 0;
     // The lines that wait, that are being written, and that the pipe holds: then it stays full.
     while !output.is_full() || appended < 3 * Bounds::LINES.full / line.len() {
-        output.append(&line, None, None);
+        output.append(RecordParts::copied(&line), None, None);
         appended += 1;
     }
     output.close();
@@ -88,22 +88,16 @@ impl RecordSink for Watched<'_> {
 }
 
 #[test]
-fn long_records_are_written_in_their_order_and_give_back_their_memory_one_by_one() {
+fn long_contents_are_written_in_their_places_and_give_back_their_memory_one_by_one() {
     let output = OutputBuffer::new(true);
     let reservations: Vec<_> = (0..3).map(|_| Arc::new(Reservation::default())).collect();
     let reserved = || reservations.iter().filter(|it| Arc::strong_count(it) > 1).count();
     let of = |n: usize| Some(Arc::clone(&reservations[n]));
-    output.append(b"first ", None, None);
-    let content = Bytes::from_static(b"content");
-    let mut long = LongRecord::new(b"<>".to_vec(), Some((1, content.clone())));
-    assert_eq!((long.len(), long.as_whole()), (9, None));
-    long.reservation = of(0);
-    output.append_long(long, None);
-    output.append(b" short ", of(1), None);
-    let mut whole = LongRecord::new(b"whole".to_vec(), None);
-    assert_eq!((whole.len(), whole.as_whole()), (5, Some(&b"whole"[..])));
-    whole.reservation = of(2);
-    output.append_long(whole, None);
+    output.append(RecordParts::copied(b"first "), None, None);
+    let content = Some((1, Bytes::from_static(b"content")));
+    output.append(RecordParts { bytes: b"<>", content }, of(0), None);
+    output.append(RecordParts::copied(b" short "), of(1), None);
+    output.append(RecordParts::whole(b"whole".to_vec()), of(2), None);
     output.close();
     let mut sink = Watched { parts: Vec::new(), reserved: &reserved, flushes: 0 };
     let rooms = AtomicUsize::new(0);
@@ -113,25 +107,26 @@ fn long_records_are_written_in_their_order_and_give_back_their_memory_one_by_one
         .iter()
         .map(|(part, reserved)| (std::str::from_utf8(part).expect("text"), *reserved))
         .collect();
-    let expected =
-        [("first ", 3), ("<", 3), ("content", 3), (">", 3), (" short ", 2), ("whole", 2)];
-    assert_eq!(parts, expected);
+    assert_eq!(parts, [("first <", 3), ("content", 3), ("> short ", 2), ("whole", 2)]);
     assert_eq!((sink.flushes, reserved(), rooms.load(Relaxed)), (1, 0, 3));
 }
 
 #[test]
-fn long_records_fill_the_buffer() {
+fn long_contents_fill_the_buffer() {
     let output = OutputBuffer::new(true);
-    let record = || LongRecord::new(vec![b'x'; Bounds::CONTENT.full - 1], None);
-    output.append_long(record(), None);
+    let append = || {
+        let record = RecordParts::whole(vec![b'x'; Bounds::CONTENT.full - 1]);
+        output.append(record, None, None);
+    };
+    append();
     assert!(!output.is_full());
-    output.append_long(record(), None);
+    append();
     assert!(output.is_full());
     let (reader, sink) = pipe();
     drop(reader);
     output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
-    output.append_long(record(), None);
-    output.append_long(record(), None);
+    append();
+    append();
     assert!(!output.is_full(), "discarded");
 }
 
@@ -140,9 +135,9 @@ fn a_reader_that_closes_the_output_ends_the_writing() {
     let output = OutputBuffer::default();
     let (reader, sink) = pipe();
     drop(reader);
-    output.append(b"a\n", None, None);
+    output.append(RecordParts::copied(b"a\n"), None, None);
     let error = output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-    output.append(&vec![b'\n'; 2 * Bounds::LINES.full], None, None);
+    output.append(RecordParts::copied(&vec![b'\n'; 2 * Bounds::LINES.full]), None, None);
     assert!(!output.is_full(), "discarded");
 }

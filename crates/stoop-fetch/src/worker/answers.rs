@@ -11,7 +11,7 @@ use super::Worker;
 use crate::capture::Reservation;
 use crate::format::RecordFormat;
 use crate::lane::Refill;
-use crate::output::LongRecord;
+use crate::output::RecordParts;
 use crate::record::{Outcome, unix_ms};
 use crate::schedule::{Feedback, Started};
 use crate::sink::Done;
@@ -40,7 +40,9 @@ impl<F: RecordFormat> Worker<F> {
         if let Some(bandwidth) = &self.run.settings.bandwidth {
             bandwidth.job_ended(self.all_in_flight());
         }
-        self.run.gauges[self.index].tuning.add(outcome, answered.duration);
+        if self.run.settings.concurrency.is_auto() {
+            self.run.gauges[self.index].tuning.add(outcome, answered.duration);
+        }
         let start = slots.slot(index).sent;
         // Taken: a request that is under way when the run ends must not leave its place again.
         if let Some(host) = answered.job.host.take() {
@@ -56,35 +58,23 @@ impl<F: RecordFormat> Worker<F> {
     fn write(&self, answered: &Answered, outcome: &Outcome) {
         let record = answered.record(&self.run.settings, outcome);
         match self.run.keeps(&record) {
-            true => self.append(self.format.borrow_mut().format(&record), answered, outcome),
-            false => self.append(&[], answered, outcome),
+            true => {
+                let mut format = self.format.borrow_mut();
+                self.append(RecordParts::copied(format.format(&record)), answered, outcome);
+            }
+            false => self.append(RecordParts::default(), answered, outcome),
         }
     }
 
     /// Writes a record that has its format, and counts it. What ended with the run has none where that can be resumed.
-    pub(super) fn append(&self, bytes: &[u8], answered: &Answered, outcome: &Outcome) {
+    pub(super) fn append(&self, record: RecordParts<'_>, answered: &Answered, outcome: &Outcome) {
         if self.is_left_to_resume(outcome) {
             return;
         }
-        let done = self.done(answered, outcome, !bytes.is_empty());
-        if !bytes.is_empty() || done.is_some() {
-            self.run.output.append(bytes, self.reservation(outcome), done);
+        let done = self.done(answered, outcome, !record.is_empty());
+        if !record.is_empty() || done.is_some() {
+            self.run.output.append(record, self.reservation(outcome), done);
         }
-        self.count(answered, outcome);
-    }
-
-    /// The same for a long record.
-    pub(super) fn append_long(
-        &self,
-        mut record: LongRecord,
-        answered: &Answered,
-        outcome: &Outcome,
-    ) {
-        if self.is_left_to_resume(outcome) {
-            return;
-        }
-        record.reservation = self.reservation(outcome);
-        self.run.output.append_long(record, self.done(answered, outcome, true));
         self.count(answered, outcome);
     }
 

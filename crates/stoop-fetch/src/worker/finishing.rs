@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use super::Worker;
 use crate::error::copy;
 use crate::format::RecordFormat;
-use crate::output::LongRecord;
+use crate::output::RecordParts;
 use crate::processing::not_saved;
 use crate::record::Outcome;
 use crate::run_state::RunState;
@@ -23,10 +23,10 @@ const INLINE_BYTES_MAX: usize = 64 << 10;
 const HEADS_BYTES: usize = 16 << 10;
 
 impl<F: RecordFormat> Worker<F> {
-    /// Writes the record of slot `index`, after its content was saved and looked at, if it has any.
+    /// Writes the record of slot `index`, after its content was saved and looked at.
     pub(super) async fn finish(&self, index: usize, mut outcome: Outcome) {
-        let Some(capture) = &outcome.capture else { return self.answer(index, &outcome) };
-        let is_long = capture.content.len() > INLINE_BYTES_MAX;
+        let content = outcome.capture.as_ref().map(|capture| &capture.content);
+        let is_long = content.is_some_and(|content| content.len() > INLINE_BYTES_MAX);
         // From here on the record is certain, so that an early end of the run waits for it.
         let Some(answered) = self.take_answer(index, &outcome) else { return };
         self.wake_for_turns();
@@ -40,10 +40,11 @@ impl<F: RecordFormat> Worker<F> {
             return;
         }
         if process(&self.run, &answered, &mut outcome) {
-            let record = answered.record(&self.run.settings, &outcome);
-            self.append(self.format.borrow_mut().format(&record), &answered, &outcome);
+            let mut format = self.format.borrow_mut();
+            let record = format.format(&answered.record(&self.run.settings, &outcome));
+            self.append(RecordParts::copied(record), &answered, &outcome);
         } else {
-            self.append(&[], &answered, &outcome);
+            self.append(RecordParts::default(), &answered, &outcome);
         }
         self.slots.borrow_mut().keep(index, answered);
         drop(outcome);
@@ -80,16 +81,16 @@ impl<F: RecordFormat> Worker<F> {
                 left_out = std::mem::take(&mut capture.content);
                 capture.forget_content();
             }
-            let content = content.map(|at| (at, left_out));
             drop(copy);
-            (LongRecord::new(bytes, content), answered, outcome)
+            (bytes, content.map(|at| (at, left_out)), answered, outcome)
         };
-        if let Ok((record, answered, outcome)) = spawn_blocking(work).await {
+        if let Ok((bytes, content, answered, outcome)) = spawn_blocking(work).await {
             drop(place);
-            match record.as_whole().filter(|bytes| bytes.len() <= INLINE_BYTES_MAX) {
-                Some(bytes) => self.append(bytes, &answered, &outcome),
-                None => self.append_long(record, &answered, &outcome),
-            }
+            let record = match content {
+                None if bytes.len() > INLINE_BYTES_MAX => RecordParts::whole(bytes),
+                content => RecordParts { bytes: &bytes, content },
+            };
+            self.append(record, &answered, &outcome);
             drop(outcome);
             self.run.relieve();
         }
