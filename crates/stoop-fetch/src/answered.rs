@@ -28,10 +28,16 @@ impl Describer {
 
     /// The details of a response whose content is yet to come, if they are wanted. `known` is what an earlier run has, if
     /// it says that it has not changed.
-    pub(crate) fn details(&self, response: &Response, known: Option<Known<'_>>) -> Option<Details> {
-        self.is_detailed.then(|| Details {
-            extracted: self.extraction.of_head(response),
-            ..answered(response, known.unwrap_or_default())
+    pub(crate) fn details(
+        &self,
+        response: &Response,
+        known: Option<Known<'_>>,
+    ) -> Option<Box<Details>> {
+        self.is_detailed.then(|| {
+            Box::new(Details {
+                extracted: self.extraction.of_head(response),
+                ..answered(response, known.unwrap_or_default())
+            })
         })
     }
 
@@ -40,30 +46,31 @@ impl Describer {
         &self,
         response: &Response,
         content: Result<u64, &Error>,
-        details: Option<Details>,
+        mut details: Option<Box<Details>>,
     ) -> Outcome {
         let status = response.status().as_u16();
-        // The head says so, whatever becomes of the content.
-        let overloaded = matches!(status, 429 | 503).then(|| response.retry_after());
-        let blamed = overloaded.and_then(|_| blamed(response));
-        let outcome = match content {
+        let mut outcome = match content {
             Ok(body_bytes) => Outcome {
                 body_bytes,
                 http2: response.version() == Version::HTTP_2,
-                details: details.map(Box::new),
+                details,
                 ..Outcome::new(ResultCode::Status(status))
             },
             Err(error) => {
-                let details = details.map(|details| Details {
-                    status: Some(status),
-                    error_phase: Some(error.phase().as_str()),
-                    error: Some(mask::text(&error.to_string()).into_owned()),
-                    ..details
-                });
-                Outcome { details: details.map(Box::new), ..Outcome::error(error.kind().as_str()) }
+                if let Some(details) = &mut details {
+                    details.status = Some(status);
+                    details.error_phase = Some(error.phase().as_str());
+                    details.error = Some(mask::text(&error.to_string()).into_owned());
+                }
+                Outcome { details, ..Outcome::error(error.kind().as_str()) }
             }
         };
-        Outcome { overloaded, blamed, ..outcome }
+        // The head says so, whatever becomes of the content.
+        if matches!(status, 429 | 503) {
+            outcome.overloaded = Some(response.retry_after());
+            outcome.blamed = blamed(response);
+        }
+        outcome
     }
 
     /// The outcome of the attempt that a retry follows from, if there was a response: that of the job, if the retry is not

@@ -100,6 +100,7 @@ mod tuning;
 mod tuning_gauge;
 mod turns;
 mod until;
+mod wall_clock;
 mod worker;
 
 pub mod format;

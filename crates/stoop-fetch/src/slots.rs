@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 pub(crate) use self::answered::Answered;
-use crate::record::unix_ms;
 use crate::schedule::{HostId, Started};
+use crate::wall_clock::WallClock;
 
 /// How many jobs may wait for turns, each with some 10 KiB of memory, and how many bytes of jobs, before no more are started:
 /// over all workers, and for each at least.
@@ -23,6 +23,7 @@ const WAITING_BYTES_MAX_EACH: usize = 1 << 20;
 pub(crate) struct SlotTable {
     all: Vec<UrlSlot>,
     free: Vec<usize>,
+    clock: WallClock,
     /// How many slots have a permit.
     permits: usize,
     /// How many slots wait for turns, and may wait before no more jobs are started.
@@ -77,6 +78,7 @@ impl SlotTable {
         Self {
             all: Vec::new(),
             free: Vec::new(),
+            clock: WallClock::new(),
             permits: 0,
             waiting: 0,
             waiting_max: (WAITING_MAX / workers).max(WAITING_MAX_EACH),
@@ -177,9 +179,9 @@ impl SlotTable {
 
     /// Starts the clock of a slot's job anew.
     pub(crate) fn restart(&mut self, index: usize) {
-        let slot = &mut self.all[index];
-        (slot.start, slot.start_ms) = (Instant::now(), unix_ms());
-        (slot.sent, slot.begun) = (slot.start, slot.start);
+        let (slot, now) = (&mut self.all[index], Instant::now());
+        (slot.start, slot.sent, slot.begun) = (now, now, now);
+        slot.start_ms = self.clock.unix_ms(now);
     }
 
     /// The clock of a slot's job stands still while its content waits for memory, or is written. It stays in flight.
@@ -249,8 +251,13 @@ impl SlotTable {
                 Some(then) => then.saturating_duration_since(slot.start),
                 None => slot.start.elapsed(),
             },
-            stood_still: slot.start.saturating_duration_since(slot.begun)
-                + slot.clock_until().map_or(Duration::ZERO, |since| since.elapsed()),
+            stood_still: match (slot.clock_until(), slot.start == slot.begun) {
+                (None, true) => Duration::ZERO,
+                (since, _) => {
+                    slot.start.saturating_duration_since(slot.begun)
+                        + since.map_or(Duration::ZERO, |since| since.elapsed())
+                }
+            },
             was_in_flight: slot.wait.is_none(),
         })
     }

@@ -25,6 +25,13 @@ struct Next {
     may_go_on: bool,
 }
 
+impl Next {
+    /// The first response of a job, of which no exchanges are kept.
+    fn first(response: Response, may_go_on: bool) -> Self {
+        Self { response, exchanges: Vec::new(), part: None, may_go_on }
+    }
+}
+
 /// A response with its content, and what has failed of that, if something has.
 struct Received {
     outcome: Outcome,
@@ -59,58 +66,51 @@ impl Fetcher {
         request: Result<Request, Error>,
         clock: &impl Clock,
     ) -> Outcome {
-        match self.send(request, clock).await {
-            Ok(outcome) => outcome,
-            Err((error, exchanges)) => self.failed(&error).after(exchanges),
-        }
-    }
-
-    /// The outcome of a response; or why there is none, with the exchanges before.
-    async fn send(
-        &self,
-        request: Result<Request, Error>,
-        clock: &impl Clock,
-    ) -> Result<Outcome, (Error, Vec<Exchange>)> {
-        let request = request.map_err(|error| (error, Vec::new()))?;
+        let request = match request {
+            Ok(request) => request,
+            Err(error) => return self.failed(&error),
+        };
         let is_head = *request.method() == Method::HEAD;
         let may_go_on = may_go_on(&request);
-        let content = match self.has_exchanges() {
-            true => content_of(&request).await,
-            false => Bytes::new(),
-        };
-        let sending = self.client.send(request);
-        let (response, exchanges, has_answer) =
-            match (self.has_exchanges(), self.falls_back_to_http) {
-                (true, _) => {
-                    let (response, exchanges) = recorded(Vec::new(), content, sending).await;
+        // Each future is awaited where it is made, and each response is put where it stays: they are long.
+        let mut next = if self.has_exchanges() {
+            let content = content_of(&request).await;
+            let sending = self.client.send(request);
+            match recorded(Vec::new(), content, sending).await {
+                (Ok(response), exchanges) => Next { response, exchanges, part: None, may_go_on },
+                (Err(error), exchanges) => {
                     let has_answer = exchanges.iter().any(|exchange| exchange.response.is_some());
-                    (response, exchanges, has_answer)
+                    return self.unanswered(&error, has_answer).after(exchanges);
                 }
-                // In memory of its own: all slots would be larger by it.
-                (false, true) => {
-                    let (response, has_answer) = Box::pin(watched(sending)).await;
-                    (response, Vec::new(), has_answer)
-                }
-                (false, false) => (sending.await, Vec::new(), false),
-            };
-        let mut next = match response {
-            Ok(response) => Next { response, exchanges, part: None, may_go_on },
-            Err(error) if has_answer => return Ok(self.failed_again(&error).after(exchanges)),
-            Err(error) => return Err((error, exchanges)),
+            }
+        } else if self.falls_back_to_http {
+            // In memory of its own: all slots would be larger by it.
+            match Box::pin(watched(self.client.send(request))).await {
+                (Ok(response), _) => Next::first(response, may_go_on),
+                (Err(error), has_answer) => return self.unanswered(&error, has_answer),
+            }
+        } else {
+            match self.client.send(request).await {
+                Ok(response) => Next::first(response, may_go_on),
+                Err(error) => return self.failed(&error),
+            }
         };
         loop {
-            let received = self.received(&mut next, is_head, clock).await;
-            let Received { outcome, fault: Some(fault), part } = received else {
-                return Ok(received.outcome);
-            };
+            let Received { outcome, fault, part } = self.received(&mut next, is_head, clock).await;
+            let Some(fault) = fault else { return outcome };
             let Next { response, may_go_on, .. } = next;
             let broken = Broken { response, outcome, fault, part, may_go_on };
             // In memory of its own: all slots would be larger by it.
             next = match Box::pin(self.again(broken, clock)).await {
                 Ok(next) => next,
-                Err(outcome) => return Ok(outcome),
+                Err(outcome) => return outcome,
             };
         }
+    }
+
+    /// The outcome of a request that failed before its last response. Where it `has_answer`, another response came before.
+    fn unanswered(&self, error: &Error, has_answer: bool) -> Outcome {
+        if has_answer { self.failed_again(error) } else { self.failed(error) }
     }
 
     /// Sends the request of a response again whose content failed, and asks for the rest where that can be had and it may.
@@ -228,11 +228,12 @@ impl Fetcher {
             details.phases.t_recv_us = Some(micros(head.elapsed().saturating_sub(waited)));
             details.wire_bytes = response.body_mut().wire_bytes();
         }
-        let outcome =
+        let mut outcome =
             self.describer.outcome(response, received.as_ref().map(|bytes| *bytes), details);
-        let unfollowed = self.robots.as_ref().filter(|_| received.is_ok());
-        let unfollowed = unfollowed.and_then(|robots| unfollowed_redirect(response, robots));
-        let outcome = Outcome { unfollowed, capture, ..outcome };
+        outcome.capture = capture;
+        if let (Some(robots), Ok(_)) = (&self.robots, &received) {
+            outcome.unfollowed = unfollowed_redirect(response, robots);
+        }
         if let (Some(bandwidth), Ok(_)) = (&self.bandwidth, &received) {
             bandwidth.drain(response.body_mut());
         }

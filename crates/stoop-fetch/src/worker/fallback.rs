@@ -9,36 +9,35 @@ use crate::target::{has_scheme, target};
 use crate::turns::InTurn;
 
 impl<F: RecordFormat> Worker<F> {
-    /// Fetches the job of slot `index` over http, if it has no scheme and https is not spoken by what came of that, and
-    /// returns the outcome that counts.
-    pub(super) async fn or_over_http(
+    /// Fetches the job of slot `index` from `url`, which is over http, after this outcome over https, and returns the outcome
+    /// that counts.
+    pub(super) async fn over_http(
         &self,
         index: usize,
         in_turn: &mut InTurn<SlotJob<'_, F>>,
         outcome: Outcome,
+        url: &str,
     ) -> Outcome {
-        let Some(url) = self.http_url(index, &outcome) else { return outcome };
-        if in_turn.turn_after(&outcome, &url).await.is_err() {
+        if in_turn.turn_after(&outcome, url).await.is_err() {
             return outcome;
         }
         let (request, left) = {
             let slots = self.slots.borrow();
             let slot = slots.slot(index);
             let left = self.run.settings.timeout.saturating_sub(slot.start.elapsed());
-            (self.fetcher.request(&url, slot.job.options.as_deref()), left)
+            (self.fetcher.request(url, slot.job.options.as_deref()), left)
         };
         if left.is_zero() {
             return outcome;
         }
-        // In memory of its own: all slots would be larger by it.
         let (request, clock) =
             (request.map(|it| it.timeout(left)), SlotJob { worker: self, index });
-        let second = Box::pin(in_turn.fetch(&self.fetcher, request, &clock)).await;
+        let second = in_turn.fetch(&self.fetcher, request, &clock).await;
         if second.is_not_spoken { outcome } else { second }
     }
 
     /// The URL over http of a job that may be fetched so, after this outcome over https.
-    fn http_url(&self, index: usize, outcome: &Outcome) -> Option<String> {
+    pub(super) fn http_url(&self, index: usize, outcome: &Outcome) -> Option<String> {
         if !self.run.settings.falls_back_to_http || self.robots.is_some() || !outcome.is_not_spoken
         {
             return None;

@@ -38,7 +38,11 @@ impl<F: RecordFormat> Worker<F> {
             }
             _ => {
                 let outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
-                self.or_over_http(index, &mut in_turn, outcome).await
+                match self.http_url(index, &outcome) {
+                    None => outcome,
+                    // In memory of its own: all slots would be larger by it.
+                    Some(url) => Box::pin(self.over_http(index, &mut in_turn, outcome, &url)).await,
+                }
             }
         };
         in_turn.end(&outcome);
