@@ -6,6 +6,7 @@ mod blocks;
 mod csv;
 mod frames;
 mod json_lines;
+mod json_object;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod pieces;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::json_lines::percent_encoded;
 use super::*;
-use crate::record::{Details, Outcome};
+use crate::extract::Extracted;
+use crate::record::{Details, Outcome, Phases};
 use crate::summary::ResultCode;
 
 const OK: Outcome = Outcome {
@@ -89,6 +90,57 @@ fn json_has_the_known_fields_and_leaves_out_the_others() {
     assert_eq!(json["error_kind"], "dns_nxdomain");
     assert_eq!(json["error_phase"], "dns");
     assert_eq!(json["error"], "no such \"name\"");
+}
+
+#[test]
+fn json_has_all_details_as_serde_writes_them() {
+    let text = |text: &str| Some(format!("{text} \"\u{fc}\""));
+    let details = Details {
+        final_url: text("final_url"),
+        status: Some(404),
+        location: text("location"),
+        redirects: Some(1),
+        attempts: Some(2),
+        http_version: Some("1.1"),
+        content_type: text("content_type"),
+        etag: text("etag"),
+        last_modified: text("last_modified"),
+        x_robots_tag: text("x_robots_tag"),
+        truncated: Some("length"),
+        saved: text("saved"),
+        blake3: text("blake3"),
+        sha256: text("sha256"),
+        extracted: Some(Box::new(Extracted { title: text("title"), ..Extracted::default() })),
+        wire_bytes: Some(3),
+        error_phase: Some("receive"),
+        error: text("error"),
+        remote_ip: Some("2001:db8::1".parse().expect("an address")),
+        remote_port: Some(4),
+        phases: Phases {
+            t_queue_us: Some(5),
+            t_dns_us: Some(6),
+            t_connect_us: Some(7),
+            t_tls_us: Some(8),
+            t_wait_us: Some(9),
+            t_recv_us: Some(10),
+        },
+    };
+    for details in [details, Details::default()] {
+        let by_serde = serde_json::to_string(&details).expect("json");
+        let by_serde = by_serde.trim_start_matches('{').trim_end_matches('}').to_owned();
+        let status = if details.status.is_some() { "\"status\":404," } else { "" };
+        let separator = if by_serde.is_empty() { "" } else { "," };
+        let outcome = Outcome { details: Some(Box::new(details)), ..Outcome::error("read") };
+        let raw = serde_json::value::RawValue::from_string("{\"a\": 1}".to_owned()).expect("json");
+        let mut record = record(b"https://a/", &outcome);
+        (record.id, record.metadata) = (Some("7"), Some(&*raw));
+        let expected = format!(
+            "{{\"v\":1,\"id\":\"7\",\"url\":\"https://a/\",\"method\":\"GET\",{status}\"ok\":false,\
+             \"error_kind\":\"read\",\"start_time\":\"2026-11-21T20:54:55.007Z\",\"duration_us\":49999,\
+             \"body_bytes\":0{separator}{by_serde},\"meta\":{{\"a\": 1}}}}\n"
+        );
+        assert_eq!(line(JsonLines::new(), record), expected);
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Lines of a CDXJ index: where an archive has which URL.
 
-use serde::{Deserialize, Serialize};
+use memchr::{memchr, memchr2, memrchr};
+use serde::Deserialize;
+
+use crate::format::json_object::{JsonObject, push_text};
 
 /// What a line says of a response, but where it is.
 #[derive(Clone, Debug)]
@@ -18,24 +21,12 @@ pub(super) struct IndexEntry<'a> {
 }
 
 /// What a line says besides of a record to whose content others may refer.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct IndexedOriginal {
     /// Its identifier.
     pub(super) record_id: Box<str>,
     /// Its date, which the time of the line has in whole seconds alone.
     pub(super) record_date: Box<str>,
-}
-
-/// The object of a line, as pywb reads it, but for `offset` and `filename`.
-#[derive(Serialize)]
-struct Line<'a> {
-    url: &'a str,
-    mime: &'a str,
-    status: &'a str,
-    digest: &'a str,
-    length: &'a str,
-    #[serde(flatten)]
-    original: Option<&'a IndexedOriginal>,
 }
 
 /// What a line says of a record to whose content others may refer.
@@ -66,18 +57,18 @@ impl IndexEntry<'_> {
         into.push(b' ');
         into.extend(self.date.bytes().filter(u8::is_ascii_digit).take(14));
         into.push(b' ');
-        let (mut status, mut length) = (itoa::Buffer::new(), itoa::Buffer::new());
-        let object = Line {
-            url: self.url,
-            mime: self.media_type,
-            status: status.format(self.status),
-            digest: self.digest,
-            length: length.format(self.length),
-            original: self.original.as_ref(),
-        };
-        serde_json::to_writer(&mut *into, &object).expect("plain data, into memory");
-        // Where it is follows, once it is known.
-        into.pop();
+        let mut digits = itoa::Buffer::new();
+        // As pywb reads it. Where it is follows, once it is known, and then the object ends.
+        let mut object = JsonObject::begin(into);
+        object.text("url", self.url);
+        object.text("mime", self.media_type);
+        object.text("status", digits.format(self.status));
+        object.text("digest", self.digest);
+        object.text("length", digits.format(self.length));
+        if let Some(IndexedOriginal { record_id, record_date }) = &self.original {
+            object.text("record_id", record_id);
+            object.text("record_date", record_date);
+        }
         let length = (into.len() - at - 4) as u32;
         into[at..at + 4].copy_from_slice(&length.to_le_bytes());
     }
@@ -110,7 +101,7 @@ impl WrittenEntry<'_> {
         line.extend_from_slice(br#","offset":""#);
         line.extend_from_slice(itoa::Buffer::new().format(start + self.offset).as_bytes());
         line.extend_from_slice(br#"","filename":"#);
-        serde_json::to_writer(&mut line, file).expect("plain data, into memory");
+        push_text(file, &mut line);
         line.extend_from_slice(b"}\n");
         line
     }
@@ -126,54 +117,64 @@ impl WrittenEntry<'_> {
 fn push_sort_key(url: &str, into: &mut Vec<u8>) {
     let start = into.len();
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let rest = rest.split('#').next().unwrap_or_default();
-    let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let rest = rest.as_bytes();
+    let rest = &rest[..memchr(b'#', rest).unwrap_or(rest.len())];
+    let (authority, rest) = rest.split_at(memchr2(b'/', b'?', rest).unwrap_or(rest.len()));
+    let (path, query) = match memchr(b'?', rest) {
+        Some(at) => (&rest[..at], &rest[at + 1..]),
+        None => (rest, &[][..]),
+    };
     push_authority(scheme, authority, into);
     into.push(b')');
-    into.extend_from_slice(match path.trim_end_matches('/') {
-        "" => b"/",
-        path => path.as_bytes(),
-    });
-    if !query.is_empty() {
-        let mut parameters: Vec<_> = query.split('&').collect();
+    let path = &path[..path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1)];
+    into.extend_from_slice(if path.is_empty() { b"/" } else { path });
+    if memchr(b'&', query).is_none() {
+        if !query.is_empty() {
+            into.push(b'?');
+            into.extend_from_slice(query);
+        }
+    } else {
+        let mut parameters: Vec<_> = query.split(|byte| *byte == b'&').collect();
         parameters.sort_unstable();
         for (number, parameter) in parameters.into_iter().enumerate() {
             into.push(if number == 0 { b'?' } else { b'&' });
-            into.extend_from_slice(parameter.as_bytes());
+            into.extend_from_slice(parameter);
         }
     }
     into[start..].make_ascii_lowercase();
 }
 
 /// Appends the host of a URL and, unless it is that of the scheme, the port.
-fn push_authority(scheme: &str, authority: &str, into: &mut Vec<u8>) {
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let port = authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']'));
-    let (host, port) = port.map_or((authority, None), |(host, port)| (host, Some(port)));
-    if host.starts_with('[') {
-        into.extend_from_slice(host.as_bytes());
+fn push_authority(scheme: &str, authority: &[u8], into: &mut Vec<u8>) {
+    let authority = &authority[memrchr(b'@', authority).map_or(0, |at| at + 1)..];
+    let (host, port) = match memrchr(b':', authority).filter(|_| !authority.ends_with(b"]")) {
+        Some(colon) => (&authority[..colon], Some(&authority[colon + 1..])),
+        None => (authority, None),
+    };
+    if host.starts_with(b"[") {
+        into.extend_from_slice(host);
     } else {
-        for (number, label) in without_www(host.trim_end_matches('.')).rsplit('.').enumerate() {
+        let host = &host[..host.iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1)];
+        for (number, label) in without_www(host).rsplit(|byte| *byte == b'.').enumerate() {
             if number > 0 {
                 into.push(b',');
             }
-            into.extend_from_slice(label.as_bytes());
+            into.extend_from_slice(label);
         }
     }
     if let Some(port) =
-        port.filter(|port| !matches!((scheme, *port), ("http", "80") | ("https", "443")))
+        port.filter(|port| !matches!((scheme, *port), ("http", b"80") | ("https", b"443")))
     {
         into.push(b':');
-        into.extend_from_slice(port.as_bytes());
+        into.extend_from_slice(port);
     }
 }
 
 /// A host without `www.`, or `www2.` and so on.
-fn without_www(host: &str) -> &str {
-    let rest =
-        host.strip_prefix("www").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    rest.and_then(|rest| rest.strip_prefix('.')).unwrap_or(host)
+fn without_www(host: &[u8]) -> &[u8] {
+    let Some(rest) = host.strip_prefix(b"www") else { return host };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    rest[digits..].strip_prefix(b".").unwrap_or(host)
 }
 
 #[cfg(test)]

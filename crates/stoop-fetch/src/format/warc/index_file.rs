@@ -7,6 +7,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFr
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use memchr::memchr_iter;
+
 use crate::journal::cut;
 
 /// How much of the lines is sorted in memory at once.
@@ -163,7 +165,10 @@ fn sort_into(mut lines: impl BufRead, bytes: usize, into: &mut impl Write) -> io
         if part.is_empty() {
             return Ok(ends);
         }
-        let mut sorted: Vec<_> = part.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut line_start = 0;
+        let mut sorted: Vec<_> = memchr_iter(b'\n', &part)
+            .map(|at| &part[std::mem::replace(&mut line_start, at + 1)..=at])
+            .collect();
         sorted.sort_unstable();
         sorted.iter().try_for_each(|line| into.write_all(line))?;
         end += part.len() as u64;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr3, memrchr};
 use stoop::{Fields, Version};
 
 use crate::record::Record;
@@ -29,8 +30,10 @@ pub(super) fn target_uri<'a>(record: &'a Record<'_>) -> Option<Cow<'a, str>> {
 /// The host of a URL that a request was sent to, with the port where the URL has it.
 pub(super) fn host(url: &str) -> &str {
     let authority = url.split_once("//").map_or(url, |(_, rest)| rest);
-    let authority = &authority[..authority.find(['/', '?', '#']).unwrap_or(authority.len())];
-    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+    let bytes = authority.as_bytes();
+    let end = memchr3(b'/', b'?', b'#', bytes).unwrap_or(bytes.len());
+    let start = memrchr(b'@', &bytes[..end]).map_or(0, |at| at + 1);
+    &authority[start..end]
 }
 
 /// The name of a version in `WARC-Protocol`.

@@ -71,11 +71,15 @@ pub(super) fn record_id() -> RecordId {
     });
     let high = high & !0xf000 | 0x4000;
     let low = low & !(0b11 << 62) | (0b10 << 62);
+    let mut digits = [0; 32];
+    let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+    for (at, byte) in bytes.into_iter().enumerate() {
+        let digit = |four_bits: u8| b"0123456789abcdef"[usize::from(four_bits)];
+        (digits[2 * at], digits[2 * at + 1]) = (digit(byte >> 4), digit(byte & 0xf));
+    }
     let mut id = *b"<urn:uuid:00000000-0000-4000-8000-000000000000>";
-    let digits = [10..18, 19..23, 24..28, 29..33, 34..46].into_iter().flatten();
-    for (number, digit) in digits.enumerate() {
-        let half = if number < 16 { high } else { low };
-        id[digit] = b"0123456789abcdef"[(half >> (60 - 4 * (number % 16)) & 0xf) as usize];
+    for (group, at) in [(0..8, 10), (8..12, 19), (12..16, 24), (16..20, 29), (20..32, 34)] {
+        id[at..at + group.len()].copy_from_slice(&digits[group]);
     }
     RecordId(id)
 }
@@ -98,7 +102,8 @@ pub(super) fn payload_digest(content: &[u8]) -> String {
     digits
 }
 
-/// Writes the head of a request as HTTP/1.1 would have it, before content of that length, with `***` for what is secret, in place of what `head` has.
+/// Writes the head of a request as HTTP/1.1 would have it, before content of that length, with `***` for what is secret, in
+/// place of what `head` has. Where the method expects content, the head says that there is none (RFC 9110 §8.6).
 pub(super) fn put_request_head(
     head: &mut Vec<u8>,
     method: &Method,
@@ -112,15 +117,17 @@ pub(super) fn put_request_head(
         head.extend_from_slice(part.as_bytes());
     }
     if !fields.contains("host") {
-        push_field(head, "Host", host.as_bytes());
+        push_field(head, b"Host", host.as_bytes());
     }
     for field in fields.iter() {
         let value = if field.is_secret() { b"***" } else { field.value() };
-        push_field(head, field.name(), value);
+        push_field(head, field.name_bytes(), value);
     }
-    if content_length > 0 && !fields.contains("content-length") {
+    let has_length =
+        content_length > 0 || matches!(*method, Method::POST | Method::PUT | Method::PATCH);
+    if has_length && !fields.contains("content-length") {
         let mut digits = itoa::Buffer::new();
-        push_field(head, "Content-Length", digits.format(content_length).as_bytes());
+        push_field(head, b"Content-Length", digits.format(content_length).as_bytes());
     }
     head.extend_from_slice(b"\r\n");
 }
@@ -148,22 +155,22 @@ pub(super) fn put_response_head(
         if is_gone {
             head.extend_from_slice(b"X-Archive-Orig-");
         }
-        push_field(head, field.name(), field.value());
+        push_field(head, field.name_bytes(), field.value());
     }
     if let Some(length) = length {
-        push_field(head, "Content-Length", digits.format(length).as_bytes());
+        push_field(head, b"Content-Length", digits.format(length).as_bytes());
     }
     head.extend_from_slice(b"\r\n");
 }
 
 /// Appends a field, without the password of the URL that it may have.
-fn push_field(head: &mut Vec<u8>, name: &str, value: &[u8]) {
-    let has_url = ["location", "content-location", "referer"]
+fn push_field(head: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+    let has_url = [&b"location"[..], b"content-location", b"referer"]
         .iter()
         .any(|known| name.eq_ignore_ascii_case(known));
     let shown = has_url.then(|| masked_location(value));
     let value = shown.as_ref().map_or(value, |shown| shown.as_bytes());
-    head.extend_from_slice(name.as_bytes());
+    head.extend_from_slice(name);
     head.extend_from_slice(b": ");
     head.extend_from_slice(value);
     head.extend_from_slice(b"\r\n");
@@ -235,6 +242,20 @@ mod tests {
         let mut head = b"another".to_vec();
         put_request_head(&mut head, &Method::GET, "/a", "example.com", &fields, 0);
         let expected = "GET /a HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\nreferer: http://u:***@a/\r\n\r\n";
-        assert_eq!(String::from_utf8(head).expect("text"), expected);
+        assert_eq!(String::from_utf8_lossy(&head), expected);
+    }
+
+    #[test]
+    fn a_request_that_may_have_content_says_when_it_has_none() {
+        let mut head = Vec::new();
+        for (method, length) in
+            [(Method::POST, "0"), (Method::PUT, "0"), (Method::PATCH, "12"), (Method::DELETE, "3")]
+        {
+            let content_length = length.parse().expect("a number");
+            put_request_head(&mut head, &method, "/", "a", &Fields::new(), content_length);
+            let expected =
+                format!("{method} / HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n");
+            assert_eq!(String::from_utf8_lossy(&head), expected);
+        }
     }
 }
