@@ -26,6 +26,8 @@ pub(super) struct Network {
     pub(super) descriptors: usize,
     /// Hosts and source have so many jobs at once, at most.
     pub(super) demand: usize,
+    /// What chance begins with.
+    pub(super) seed: u64,
 }
 
 impl Default for Network {
@@ -38,6 +40,7 @@ impl Default for Network {
             dead: 0.0,
             descriptors: usize::MAX,
             demand: usize::MAX,
+            seed: 7,
         }
     }
 }
@@ -82,7 +85,7 @@ fn nanos(seconds: f64) -> Nanos {
 
 /// Runs for some seconds with a limit that `tuner` finds, or is told.
 pub(super) fn run(network: Network, mut tuner: Tuner, seconds: f64) -> Course {
-    let mut state = State { network, random: 7, ..State::default() };
+    let mut state = State { network, random: network.seed, ..State::default() };
     let mut course = Course::default();
     let mut answered = 0;
     for number in 1..=(seconds / TICK).ceil() as u64 {

@@ -49,9 +49,13 @@ fn many_slow_hosts_are_all_asked_within_seconds() {
 #[test]
 fn hosts_that_take_a_fifth_of_a_second_are_asked_within_two_seconds() {
     let network = Network { delay: (0.05, 0.35), demand: 488, ..Network::default() };
-    let course = found(network, 2.0, USUAL);
-    let at = |seconds: f64| course.limits[(seconds * 20.0) as usize];
-    assert!(at(1.5) >= 488, "{:?}", &course.limits[..60]);
+    found(network, 2.0, USUAL);
+    // The first answers come from the fastest hosts, more or less of them.
+    for seed in 0..200 {
+        let course = run(Network { seed, ..network }, Tuner::new(Concurrency::auto()), 2.0);
+        let at = |seconds: f64| course.limits[(seconds * 20.0) as usize];
+        assert!(at(1.5) >= 488, "{seed}: {:?}", course.limits);
+    }
 }
 
 #[test]
