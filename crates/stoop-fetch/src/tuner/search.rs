@@ -133,11 +133,20 @@ impl Tuner {
         } else if let Some(kept) = self.kept.filter(|kept| self.is_collapsed(latency, *kept)) {
             self.probes_up = false;
             self.hold(kept, self.next_gap());
-        } else if let Some(rate) = self.window.rate(self.limit, self.compared()) {
+        } else if let Some(rate) = self.window_rate() {
             self.latency = self.window.latency().or(self.latency);
             self.is_lossy =
                 self.window.part_answered() < LOSSY || self.window.in_use(self.limit) < STALLED;
             self.judge(rate);
+        }
+    }
+
+    /// The rate of the window, once it is known well enough: the first one soon, as twice the concurrency that it is compared
+    /// with makes a large difference.
+    fn window_rate(&self) -> Option<f64> {
+        match self.kept.is_none() && self.is_first_ramp {
+            true => self.window.first_rate(self.limit),
+            false => self.window.rate(self.limit, self.compared()),
         }
     }
 
@@ -180,6 +189,10 @@ impl Tuner {
     fn judge(&mut self, rate: f64) {
         let now = Level { limit: self.limit, rate };
         let pays = self.compared().is_none_or(|compared| rate >= compared);
+        if self.kept.is_some_and(|kept| rate >= kept.rate * FULL_GAIN) {
+            // Where so many more are answered, answers do not take longer for want of room: the first ones were quick.
+            self.base_latency = self.base_latency.max(self.latency.unwrap_or(0.0));
+        }
         let Some(kept) = self.kept.filter(|_| self.phase != Phase::Ramp || !pays) else {
             self.keep(now);
             return self.ramp();

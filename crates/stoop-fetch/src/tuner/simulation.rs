@@ -18,6 +18,8 @@ pub(super) struct Network {
     pub(super) is_processor: bool,
     /// How long a host takes for an answer, in seconds: evenly from the first to the second.
     pub(super) delay: (f64, f64),
+    /// Jobs that start before this time, in seconds, take the first of these: a list may begin with what is quick.
+    pub(super) quick_until: f64,
     /// Jobs beyond so many in flight make that part of all time out.
     pub(super) bearable: usize,
     /// This part of the hosts never answers.
@@ -36,6 +38,7 @@ impl Default for Network {
             capacity: 1e9,
             is_processor: false,
             delay: (0.001, 0.001),
+            quick_until: 0.0,
             bearable: usize::MAX,
             dead: 0.0,
             descriptors: usize::MAX,
@@ -157,8 +160,9 @@ impl State {
     }
 
     fn outcome(&mut self) -> (f64, End) {
-        let Network { capacity, delay: (least, most), bearable, dead, descriptors, .. } =
-            self.network;
+        let Network { capacity, delay, bearable, dead, descriptors, .. } = self.network;
+        let least = delay.0;
+        let most = if self.now < self.network.quick_until { least } else { delay.1 };
         if self.in_flight >= descriptors {
             return (self.now + 0.001, End::Exhausted);
         }

@@ -59,6 +59,18 @@ fn hosts_that_take_a_fifth_of_a_second_are_asked_within_two_seconds() {
 }
 
 #[test]
+fn a_list_that_begins_with_what_is_quick_does_not_mislead_it() {
+    for (quick_until, seed) in (1..=4).flat_map(|tenths| (0..20).map(move |seed| (tenths, seed))) {
+        let quick_until = f64::from(quick_until) / 20.0;
+        let network =
+            Network { delay: (0.05, 0.35), demand: 488, quick_until, seed, ..Network::default() };
+        let course = run(network, Tuner::new(Concurrency::auto()), 3.0);
+        let at = |seconds: f64| course.limits[(seconds * 20.0) as usize];
+        assert!(at(2.0) >= 488, "{quick_until} {seed}: {:?}", course.limits);
+    }
+}
+
+#[test]
 fn hosts_that_all_take_a_second_do_not_mislead_it() {
     let network = Network { delay: (1.0, 1.0), ..Network::default() };
     let course = found(network, 5.0, USUAL);

@@ -93,6 +93,11 @@ impl Window {
         (self.has_rounds(1.0, limit) && (is_clear || is_enough)).then_some(rate)
     }
 
+    /// The same, known less well and sooner.
+    pub(super) fn first_rate(&self, limit: usize) -> Option<f64> {
+        self.has_rounds(2.0, limit).then(|| self.lasting_rate(limit))
+    }
+
     /// Whether it is clear before there is a rate that it will be a small part of `usual`. Jobs take `latency`.
     pub(super) fn is_collapsed(&self, latency: f64, usual: f64) -> bool {
         let (seconds, answered) = self.made;
