@@ -45,6 +45,13 @@ impl Command {
         self
     }
 
+    /// The same by cargo with one process, and only while a core is idle: behind other commands.
+    pub(crate) fn behind(self) -> Self {
+        let mut args = vec!["-n".into(), "19".into(), self.program];
+        args.extend(self.args);
+        Self { program: "nice".into(), args, ..self }.env("CARGO_BUILD_JOBS", "1")
+    }
+
     /// Runs it in this folder of the workspace.
     pub(crate) fn in_folder(mut self, folder: &'static str) -> Self {
         self.folder = folder;
@@ -164,6 +171,12 @@ mod tests {
         let command =
             Command::cargo("doc").env("RUSTDOCFLAGS", "-D warnings").args(["--x", "it's"]);
         assert_eq!(command.to_string(), "RUSTDOCFLAGS='-D warnings' cargo doc --x 'it'\\''s'");
+    }
+
+    #[test]
+    fn a_command_runs_behind_others() {
+        let command = Command::cargo("build").env("A", "b").behind().to_string();
+        assert_eq!(command, "A=b CARGO_BUILD_JOBS=1 nice -n 19 cargo build");
     }
 
     #[test]

@@ -25,10 +25,9 @@ const SHOWN: &[(&str, &str)] = &[
     ("what to run next", "stoop fetch https://example.com/"),
 ];
 
-/// The command that builds what this step runs, by one process and only while a core is idle.
-pub(crate) fn build_behind() -> Command {
-    let build = Command::new("nice").args(["-n", "19", "cargo", "build", "--quiet", "--jobs", "1"]);
-    build.args(PROGRAM)
+/// The command that builds what this step runs.
+pub(crate) fn build() -> Command {
+    Command::cargo("build").arg("--quiet").args(PROGRAM)
 }
 
 pub(crate) fn run(_: &Context) -> StepOutcome {

@@ -35,14 +35,19 @@ const PUBLIC: &[&str] = &[
 const EXPOSED: &[(&str, &str)] =
     &[("crates/stoop/src/rt", "tokio"), ("crates/stoop/src/rustls_0_23", "rustls")];
 
+/// The command whose reports this step reads.
+pub(crate) fn check() -> Command {
+    let check = Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "check"]);
+    let check = check.args(["--package", "stoop", "--lib", "--all-features"]);
+    // A folder of its own: two compilers in one would each discard what the other built.
+    check.args(["-Zpublic-dependency", "--target-dir", "target/nightly"])
+}
+
 pub(crate) fn run(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::NIGHTLY_TOOLCHAIN]) {
         return StepOutcome::Skipped(why);
     }
-    let check = Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "check"]);
-    let check = check.args(["--package", "stoop", "--lib", "--all-features"]);
-    // A folder of its own: two compilers in one would each discard what the other built.
-    let check = check.args(["-Zpublic-dependency", "--target-dir", "target/nightly"]);
+    let check = check();
     println!("$ {check}");
     let messages = check.clone().arg("--message-format=json-diagnostic-short").output();
     match messages.and_then(|messages| findings(&messages)) {

@@ -24,7 +24,7 @@ use std::env;
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use step::{Context, StepOutcome, TestStep};
-use steps::STEPS;
+use steps::{BUILDS_AHEAD, BuildAhead, STEPS};
 
 /// The text of `cargo xtask test --help`.
 pub(crate) fn help() -> String {
@@ -94,17 +94,18 @@ struct StepRecord {
 fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -> Vec<StepRecord> {
     let mut records = Vec::new();
     let steps: Vec<_> = steps.collect();
-    let has_demo = steps.iter().any(|step| step.name == demo::STEP);
-    let mut ahead = None;
-    for step in steps {
+    let mut ahead: Vec<(&BuildAhead, Child)> = Vec::new();
+    for step in &steps {
         println!("\n── {} ── {}", step.name, step.summary);
         let started = Instant::now();
-        if step.name == steps::TESTS && has_demo {
-            ahead = build_ahead();
-        }
-        if step.name == demo::STEP {
+        let is_next = |build: &&BuildAhead| {
+            build.behind == step.name && steps.iter().any(|later| later.name == build.step)
+        };
+        let begun = BUILDS_AHEAD.iter().filter(is_next);
+        ahead.extend(begun.filter_map(|build| Some((build, build_behind(build)?))));
+        for (_, mut build) in ahead.extract_if(.., |(build, _)| build.step == step.name) {
             // Whether it succeeded is for the step, which builds again.
-            let _ = ahead.take().map(|mut build: Child| build.wait());
+            let _ = build.wait();
         }
         let outcome = (step.run)(context);
         let took = started.elapsed();
@@ -116,10 +117,10 @@ fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -
     records
 }
 
-/// Begins to build what the demo runs, which takes minutes: behind everything else, in the time that tests wait and suites of
-/// other projects keep one core busy.
-fn build_ahead() -> Option<Child> {
-    let mut build = demo::build_behind().build();
+/// Begins to build what a later step builds, which takes minutes: behind everything else, in the time that tests wait, and
+/// compilers and suites of other projects keep one core busy.
+fn build_behind(ahead: &BuildAhead) -> Option<Child> {
+    let mut build = (ahead.build)().behind().build();
     build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
@@ -202,6 +203,14 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), STEPS.len());
+    }
+
+    #[test]
+    fn what_is_built_ahead_is_built_behind_a_step_before() {
+        let at = |name: &str| STEPS.iter().position(|step| step.name == name);
+        for BuildAhead { behind, step, .. } in BUILDS_AHEAD {
+            assert!(at(behind).is_some() && at(behind) < at(step), "{step}");
+        }
     }
 
     #[test]

@@ -8,8 +8,24 @@ use crate::{conformance, nevers, workspace};
 use std::path::PathBuf;
 use std::{env, fs, path};
 
-/// The name of the step whose programs wait more than they compute.
-pub(crate) const TESTS: &str = "tests";
+const TESTS: &str = "tests";
+const FEATURES: &str = "features";
+const PROTO: &str = "proto";
+const FUZZ: &str = "fuzz";
+
+/// What a later step builds, behind one that keeps one core busy or waits.
+pub(crate) struct BuildAhead {
+    pub(crate) behind: &'static str,
+    pub(crate) step: &'static str,
+    pub(crate) build: fn() -> Command,
+}
+
+pub(crate) const BUILDS_AHEAD: &[BuildAhead] = &[
+    BuildAhead { behind: TESTS, step: demo::STEP, build: demo::build },
+    BuildAhead { behind: FEATURES, step: interface::STEP, build: interface::check },
+    BuildAhead { behind: FEATURES, step: FUZZ, build: || cargo_fuzz().arg("build") },
+    BuildAhead { behind: interface::STEP, step: PROTO, build: || bench("build") },
+];
 
 pub(crate) const STEPS: &[TestStep] = &[
     TestStep {
@@ -28,11 +44,7 @@ pub(crate) const STEPS: &[TestStep] = &[
     TestStep { name: TESTS, summary: "unit and integration tests", run: tests },
     TestStep { name: "doctests", summary: "the examples in the documentation", run: doctests },
     TestStep { name: "docs", summary: "the documentation, warnings denied", run: docs },
-    TestStep {
-        name: "features",
-        summary: "each crate alone, and each feature alone",
-        run: features,
-    },
+    TestStep { name: FEATURES, summary: "each crate alone, and each feature alone", run: features },
     TestStep {
         name: interface::STEP,
         summary: "no private dependency in the public interface",
@@ -45,12 +57,8 @@ pub(crate) const STEPS: &[TestStep] = &[
         summary: "other projects' conformance suites: h2spec and h2specd for HTTP/2, Autobahn for WebSockets",
         run: conformance::step,
     },
-    TestStep {
-        name: "proto",
-        summary: "instructions of the protocol machines, printed",
-        run: proto,
-    },
-    TestStep { name: "fuzz", summary: "each fuzz target for a few seconds", run: fuzz },
+    TestStep { name: PROTO, summary: "instructions of the protocol machines, printed", run: proto },
+    TestStep { name: FUZZ, summary: "each fuzz target for a few seconds", run: fuzz },
     TestStep {
         name: demo::STEP,
         summary: "the README's first command, in under 30 s",
@@ -216,26 +224,24 @@ fn proto(_: &Context) -> StepOutcome {
     if let Some(why) = tools::absent(&[tools::VALGRIND]) {
         return StepOutcome::Skipped(why);
     }
-    // The runner measures no time here, and an optimized build of it takes a minute more.
-    let bench = Command::cargo("run").args(["--manifest-path", "bench/Cargo.toml"]);
-    all(&[bench.args(["--", "proto"])], "")
+    all(&[bench("run").args(["--", "proto"])], "")
+}
+
+/// The runner of the benchmarks, which measures no time here: an optimized build of it takes a minute more.
+fn bench(subcommand: &str) -> Command {
+    Command::cargo(subcommand).args(["--manifest-path", "bench/Cargo.toml"])
 }
 
 fn fuzz(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CARGO_FUZZ, &tools::NIGHTLY_TOOLCHAIN]) {
         return StepOutcome::Skipped(why);
     }
-    // A few seconds gain less by optimization than it takes minutes more to build.
-    let fuzz = || {
-        let fuzz = Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "fuzz"]);
-        fuzz.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
-    };
-    let list = fuzz().arg("list");
+    let list = cargo_fuzz().arg("list");
     let targets = match list.output() {
         Ok(targets) => targets,
         Err(why) => return StepOutcome::Failed { why, repeat: list.to_string() },
     };
-    let mut commands = vec![fuzz().arg("build")];
+    let mut commands = vec![cargo_fuzz().arg("build")];
     for target in targets.lines() {
         // What it finds goes to the first folder, outside the repository; the seeds are read.
         let found = workspace::root().join("target/fuzz-smoke").join(target);
@@ -244,13 +250,19 @@ fn fuzz(_: &Context) -> StepOutcome {
             return StepOutcome::Failed { why, repeat: list.to_string() };
         }
         let seeds = format!("fuzz/seeds/{target}");
-        let mut run = fuzz().args(["run", target]).arg(&found);
+        let mut run = cargo_fuzz().args(["run", target]).arg(&found);
         if workspace::root().join(&seeds).is_dir() {
             run = run.arg(seeds);
         }
         commands.push(run.arg("--").arg(format!("-max_total_time={FUZZ_SECONDS}")));
     }
     all(&commands, &format!("{} targets, {FUZZ_SECONDS} s each", commands.len() - 1))
+}
+
+/// A few seconds gain less by optimization than it takes minutes more to build.
+fn cargo_fuzz() -> Command {
+    let fuzz = Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "fuzz"]);
+    fuzz.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
 }
 
 /// Checks the dependencies, but for advisories: those need a database from the network and change
