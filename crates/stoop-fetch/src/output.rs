@@ -20,6 +20,9 @@ use crate::sink::{Done, RecordSink};
 /// Lines wait this long for others to share a write.
 const GATHER_TIME: Duration = Duration::from_millis(10);
 
+/// Content up to this length is copied among the lines: in a write of its own it would cost more.
+const COPIED_BYTES_MAX: usize = 64 << 10;
+
 /// From how many bytes on something is done.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
@@ -97,15 +100,20 @@ impl OutputBuffer {
         let waiting = &mut state.waiting;
         let before = waiting.len();
         waiting.done.extend(done);
+        let (before_content, after_content) = record.around_content();
+        waiting.lines.extend_from_slice(before_content);
         match record.content {
-            None => waiting.reservations.extend(reservation),
-            Some((offset, bytes)) => {
-                let at = waiting.lines.len() + offset;
+            Some((_, bytes)) if bytes.len() > COPIED_BYTES_MAX => {
+                let at = waiting.lines.len();
                 waiting.content_bytes += bytes.len();
                 waiting.contents.push(PlacedContent { at, bytes, reservation });
             }
+            content => {
+                waiting.lines.extend_from_slice(content.as_ref().map_or(&[], |(_, bytes)| bytes));
+                waiting.reservations.extend(reservation);
+            }
         }
-        waiting.lines.extend_from_slice(record.bytes);
+        waiting.lines.extend_from_slice(after_content);
         let now = waiting.len();
         if now >= self.bounds.full {
             self.is_full.store(true, Relaxed);

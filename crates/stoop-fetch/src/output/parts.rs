@@ -1,4 +1,4 @@
-//! A record in its parts: what is copied among others, and content that is written from where it is.
+//! A record in its parts: what a format has made, and content that it may have left out.
 
 use std::sync::Arc;
 
@@ -6,26 +6,31 @@ use bytes::Bytes;
 
 use crate::capture::Reservation;
 
-/// A record, of which content may be left out that is too long to be copied.
+/// A record, of which content may be left out.
 #[derive(Debug, Default)]
 pub(crate) struct RecordParts<'a> {
-    /// What is copied.
+    /// What the format has made.
     pub(crate) bytes: &'a [u8],
     /// The content that was left out, and at which offset of the bytes it belongs.
     pub(crate) content: Option<(usize, Bytes)>,
 }
 
 impl<'a> RecordParts<'a> {
-    /// A record that is copied.
+    /// A record of which nothing is left out.
     pub(crate) fn copied(bytes: &'a [u8]) -> Self {
         Self { bytes, content: None }
     }
 
-    /// A record that is not copied.
+    /// A record that is not copied, if it is long.
     pub(crate) fn whole(mut bytes: Vec<u8>) -> Self {
         // There was room for more than was needed.
         bytes.shrink_to_fit();
         Self { bytes: &[], content: Some((0, bytes.into())) }
+    }
+
+    /// What is before the content, and what behind it.
+    pub(super) fn around_content(&self) -> (&'a [u8], &'a [u8]) {
+        self.bytes.split_at(self.content.as_ref().map_or(0, |(offset, _)| *offset))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -4,8 +4,6 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 
-use bytes::Bytes;
-
 use super::*;
 use crate::sink::Plain;
 
@@ -90,24 +88,28 @@ impl RecordSink for Watched<'_> {
 #[test]
 fn long_contents_are_written_in_their_places_and_give_back_their_memory_one_by_one() {
     let output = OutputBuffer::new(true);
-    let reservations: Vec<_> = (0..3).map(|_| Arc::new(Reservation::default())).collect();
+    let reservations: Vec<_> = (0..4).map(|_| Arc::new(Reservation::default())).collect();
     let reserved = || reservations.iter().filter(|it| Arc::strong_count(it) > 1).count();
     let of = |n: usize| Some(Arc::clone(&reservations[n]));
+    let split = |content: Vec<u8>| RecordParts { bytes: b"<>", content: Some((1, content.into())) };
+    let long = vec![b'x'; COPIED_BYTES_MAX + 1];
     output.append(RecordParts::copied(b"first "), None, None);
-    let content = Some((1, Bytes::from_static(b"content")));
-    output.append(RecordParts { bytes: b"<>", content }, of(0), None);
-    output.append(RecordParts::copied(b" short "), of(1), None);
-    output.append(RecordParts::whole(b"whole".to_vec()), of(2), None);
+    output.append(split(b"content".to_vec()), of(0), None);
+    output.append(split(long.clone()), of(1), None);
+    output.append(RecordParts::copied(b" short "), of(2), None);
+    output.append(RecordParts::whole(long.clone()), of(3), None);
     output.close();
     let mut sink = Watched { parts: Vec::new(), reserved: &reserved, flushes: 0 };
     let rooms = AtomicUsize::new(0);
     output.write_to(&mut sink, || _ = rooms.fetch_add(1, Relaxed)).expect("no error");
-    let parts: Vec<_> = sink
-        .parts
-        .iter()
-        .map(|(part, reserved)| (std::str::from_utf8(part).expect("text"), *reserved))
-        .collect();
-    assert_eq!(parts, [("first <", 3), ("content", 3), ("> short ", 2), ("whole", 2)]);
+    let expected: [(&[u8], usize); 4] =
+        [(b"first <content><", 4), (&long, 4), (b"> short ", 3), (&long, 3)];
+    let parts: Vec<_> = sink.parts.iter().map(|(part, reserved)| (&part[..], *reserved)).collect();
+    assert!(
+        parts == expected,
+        "{:?}",
+        parts.iter().map(|(part, _)| part.len()).collect::<Vec<_>>()
+    );
     assert_eq!((sink.flushes, reserved(), rooms.load(Relaxed)), (1, 0, 3));
 }
 

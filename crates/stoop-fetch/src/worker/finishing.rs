@@ -8,6 +8,7 @@ use stoop::Phase;
 use tokio::task::spawn_blocking;
 
 use super::Worker;
+use super::format_buffer::FormatBuffer;
 use crate::error::copy;
 use crate::format::RecordFormat;
 use crate::output::RecordParts;
@@ -18,6 +19,9 @@ use crate::slots::Answered;
 
 /// Content up to this length is worked on where it was received: that takes some 100 µs, and another thread as much.
 const INLINE_BYTES_MAX: usize = 64 << 10;
+
+/// Content from this length on is left out of the record that is formatted.
+const SPLIT_BYTES_MIN: usize = 4 << 10;
 
 /// What a record mostly has besides its content, or less. What cannot be compressed becomes longer by a 512th, or less.
 const HEADS_BYTES: usize = 16 << 10;
@@ -41,14 +45,31 @@ impl<F: RecordFormat> Worker<F> {
         }
         if process(&self.run, &answered, &mut outcome) {
             let mut format = self.format.borrow_mut();
-            let record = format.format(&answered.record(&self.run.settings, &outcome));
-            self.append(RecordParts::copied(record), &answered, &outcome);
+            self.append(self.record(&mut format, &answered, &mut outcome), &answered, &outcome);
         } else {
             self.append(RecordParts::default(), &answered, &outcome);
         }
         self.slots.borrow_mut().keep(index, answered);
         drop(outcome);
         self.run.relieve();
+    }
+
+    /// The record of a job. Its content is left out if it is long enough and the format can do that, and so copied once less.
+    fn record<'f>(
+        &self,
+        format: &'f mut FormatBuffer<F>,
+        answered: &Answered,
+        outcome: &mut Outcome,
+    ) -> RecordParts<'f> {
+        let record = |outcome| answered.record(&self.run.settings, outcome);
+        let length = outcome.capture.as_ref().map_or(0, |capture| capture.content.len());
+        if !self.keeps_until_written || length < SPLIT_BYTES_MIN || !format.format.splits_content()
+        {
+            return RecordParts::copied(format.format(&record(outcome)));
+        }
+        let (bytes, place) = format.format_split(&record(outcome));
+        let content = outcome.capture.as_mut().map(|capture| std::mem::take(&mut capture.content));
+        RecordParts { bytes, content: place.zip(content) }
     }
 
     async fn finish_elsewhere(&self, answered: Answered, mut outcome: Outcome) {

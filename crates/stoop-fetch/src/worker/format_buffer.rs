@@ -15,4 +15,11 @@ impl<F: RecordFormat> FormatBuffer<F> {
         self.format.format(record, &mut self.bytes);
         &self.bytes
     }
+
+    /// The same without the content, and where that belongs, if it has some.
+    pub(super) fn format_split(&mut self, record: &Record<'_>) -> (&[u8], Option<usize>) {
+        self.bytes.clear();
+        let place = self.format.format_split(record, &mut self.bytes);
+        (&self.bytes, place)
+    }
 }
