@@ -45,7 +45,7 @@ impl Command {
         self
     }
 
-    /// The same by cargo with one process, and only while a core is idle: behind other commands.
+    /// The same behind other commands: by cargo with one process, which gives way to all others.
     pub(crate) fn behind(self) -> Self {
         let mut args = vec!["-n".into(), "19".into(), self.program];
         args.extend(self.args);

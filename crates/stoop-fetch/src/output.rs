@@ -102,6 +102,8 @@ impl OutputBuffer {
         waiting.done.extend(done);
         let (before_content, after_content) = record.around_content();
         waiting.lines.extend_from_slice(before_content);
+        // Its memory is given back behind the lock.
+        let mut copied = None;
         match record.content {
             Some((_, bytes)) if bytes.len() > COPIED_BYTES_MAX => {
                 let at = waiting.lines.len();
@@ -111,6 +113,7 @@ impl OutputBuffer {
             content => {
                 waiting.lines.extend_from_slice(content.as_ref().map_or(&[], |(_, bytes)| bytes));
                 waiting.reservations.extend(reservation);
+                copied = content;
             }
         }
         waiting.lines.extend_from_slice(after_content);
@@ -121,6 +124,7 @@ impl OutputBuffer {
         let is_due = before < self.bounds.write_at && now >= self.bounds.write_at;
         let wake = std::mem::take(&mut state.is_writer_asleep) || is_due;
         drop(state);
+        drop(copied);
         if wake {
             self.writer_wake.notify_one();
         }

@@ -74,10 +74,14 @@ pub(crate) fn whole_ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The current time, in milliseconds of Unix time.
+/// The current time, from the beginning of Unix time on.
+pub(crate) fn unix_time() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+/// The same in milliseconds.
 pub(crate) fn unix_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    i64::try_from(unix_time().as_millis()).unwrap_or(i64::MAX)
 }
 
 /// What came of one job: a response, or an error.

@@ -125,7 +125,7 @@ impl Run {
         format.begin(&mut begin);
         format.end(&mut end);
         if !resumed.has_output {
-            state.output.append(RecordParts::copied(&begin), None, None);
+            state.output.append(RecordParts::borrowed(&begin), None, None);
         }
         let numbering = resumed.numbering.take();
         // Beside the others, and never joined: where no URL needs TLS it costs no time. Those that do wait.

@@ -251,13 +251,8 @@ impl SlotTable {
                 Some(then) => then.saturating_duration_since(slot.start),
                 None => slot.start.elapsed(),
             },
-            stood_still: match (slot.clock_until(), slot.start == slot.begun) {
-                (None, true) => Duration::ZERO,
-                (since, _) => {
-                    slot.start.saturating_duration_since(slot.begun)
-                        + since.map_or(Duration::ZERO, |since| since.elapsed())
-                }
-            },
+            stood_still: slot.start.saturating_duration_since(slot.begun)
+                + slot.clock_until().map_or(Duration::ZERO, |since| since.elapsed()),
             was_in_flight: slot.wait.is_none(),
         })
     }

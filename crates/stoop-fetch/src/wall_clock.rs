@@ -1,6 +1,8 @@
 //! The time of day at which jobs start, without asking the system for each of them.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+
+use crate::record::unix_time;
 
 /// How long an answer of the system counts: a clock that is set is noticed that late.
 const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -21,8 +23,7 @@ impl WallClock {
     }
 
     fn asked_at(now: Instant) -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { asked: now, unix_us: i64::try_from(since.as_micros()).unwrap_or(i64::MAX) }
+        Self { asked: now, unix_us: i64::try_from(unix_time().as_micros()).unwrap_or(i64::MAX) }
     }
 
     /// What time it is `now`, in milliseconds of Unix time.

@@ -148,7 +148,11 @@ async fn run_slot<F: RecordFormat>(worker: Rc<Worker<F>>, index: usize) {
     loop {
         let outcome = guard.worker.fetch(index).await;
         match outcome.capture {
-            None => guard.worker.answer(index, &outcome),
+            None => {
+                guard.worker.answer(index, &outcome);
+                // Kept for what is awaited below, it would make all slots larger.
+                drop(outcome);
+            }
             Some(_) => guard.worker.finish(index, outcome).await,
         }
         // Lines that are answered without waiting, such as invalid ones, must not starve the others.

@@ -18,13 +18,20 @@ pub(crate) struct BuildAhead {
     pub(crate) behind: &'static str,
     pub(crate) step: &'static str,
     pub(crate) build: fn() -> Command,
+    /// The step needs a tool that is certain to be there with `CI=true` alone.
+    pub(crate) needs_ci: bool,
 }
 
 pub(crate) const BUILDS_AHEAD: &[BuildAhead] = &[
-    BuildAhead { behind: TESTS, step: demo::STEP, build: demo::build },
-    BuildAhead { behind: FEATURES, step: interface::STEP, build: interface::check },
-    BuildAhead { behind: FEATURES, step: FUZZ, build: || cargo_fuzz().arg("build") },
-    BuildAhead { behind: interface::STEP, step: PROTO, build: || bench("build") },
+    BuildAhead { behind: TESTS, step: demo::STEP, build: demo::build, needs_ci: false },
+    BuildAhead { behind: FEATURES, step: interface::STEP, build: interface::check, needs_ci: true },
+    BuildAhead {
+        behind: FEATURES,
+        step: FUZZ,
+        build: || cargo_fuzz().arg("build"),
+        needs_ci: true,
+    },
+    BuildAhead { behind: interface::STEP, step: PROTO, build: || bench("build"), needs_ci: true },
 ];
 
 pub(crate) const STEPS: &[TestStep] = &[
@@ -259,7 +266,7 @@ fn fuzz(_: &Context) -> StepOutcome {
     all(&commands, &format!("{} targets, {FUZZ_SECONDS} s each", commands.len() - 1))
 }
 
-/// A few seconds gain less by optimization than it takes minutes more to build.
+/// cargo-fuzz, which optimizes little: in a few seconds more of that gains less than the minutes that it takes to build.
 fn cargo_fuzz() -> Command {
     let fuzz = Command::new("rustup").args(["run", tools::NIGHTLY, "cargo", "fuzz"]);
     fuzz.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")

@@ -108,7 +108,7 @@ impl Fetcher {
         }
     }
 
-    /// The outcome of a request that failed before its last response. Where it `has_answer`, another response came before.
+    /// The outcome of a request that failed without a last response. Where it `has_answer`, another response came before.
     fn unanswered(&self, error: &Error, has_answer: bool) -> Outcome {
         if has_answer { self.failed_again(error) } else { self.failed(error) }
     }

@@ -46,9 +46,9 @@ pub trait RecordFormat: Clone + Send + 'static {
     fn format(&mut self, record: &Record<'_>, into: &mut Vec<u8>);
 
     /// Appends the bytes of `record` as [`format`](Self::format) does, but for the content of the response where they have
-    /// all of it as it is, and returns at which offset of `into` it belongs. That is written from where it was received, so
-    /// that it is not in memory twice. None if nothing was left out. It is asked for only of a format that
-    /// [`splits_content`](Self::splits_content), and of long content.
+    /// all of it as it is, and returns at which offset of `into` it belongs. It is written, or copied once, from where it was
+    /// received. None if nothing was left out. That is asked for only of a format that
+    /// [`splits_content`](Self::splits_content), and of content of 4 KiB and more.
     fn format_split(&mut self, record: &Record<'_>, into: &mut Vec<u8>) -> Option<usize> {
         self.format(record, into);
         None

@@ -1,4 +1,4 @@
-//! A record in its parts: what a format has made, and content that it may have left out.
+//! A record in its parts: what a format has made, and content by itself.
 
 use std::sync::Arc;
 
@@ -6,25 +6,23 @@ use bytes::Bytes;
 
 use crate::capture::Reservation;
 
-/// A record, of which content may be left out.
+/// A record, whose content may be by itself.
 #[derive(Debug, Default)]
 pub(crate) struct RecordParts<'a> {
     /// What the format has made.
     pub(crate) bytes: &'a [u8],
-    /// The content that was left out, and at which offset of the bytes it belongs.
+    /// The content, if it is not among the bytes, and at which offset of them it belongs.
     pub(crate) content: Option<(usize, Bytes)>,
 }
 
 impl<'a> RecordParts<'a> {
     /// A record of which nothing is left out.
-    pub(crate) fn copied(bytes: &'a [u8]) -> Self {
+    pub(crate) fn borrowed(bytes: &'a [u8]) -> Self {
         Self { bytes, content: None }
     }
 
-    /// A record that is not copied, if it is long.
-    pub(crate) fn whole(mut bytes: Vec<u8>) -> Self {
-        // There was room for more than was needed.
-        bytes.shrink_to_fit();
+    /// A record of which all counts as content.
+    pub(crate) fn owned(bytes: Vec<u8>) -> Self {
         Self { bytes: &[], content: Some((0, bytes.into())) }
     }
 

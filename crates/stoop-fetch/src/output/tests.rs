@@ -21,12 +21,12 @@ fn lines_are_written_in_order_and_soon() {
         move || output.write_to(&mut Plain(sink), || ())
     });
     for n in 0..3 {
-        output.append(RecordParts::copied(format!("{n}\n").as_bytes()), None, None);
+        output.append(RecordParts::borrowed(format!("{n}\n").as_bytes()), None, None);
         let mut line = String::new();
         reader.read_line(&mut line).expect("readable");
         assert_eq!(line, format!("{n}\n"), "before there is more");
     }
-    output.append(RecordParts::copied(b"last\n"), None, None);
+    output.append(RecordParts::borrowed(b"last\n"), None, None);
     output.close();
     assert_eq!(reader.lines().map(|l| l.expect("readable")).collect::<Vec<_>>(), ["last"]);
     writer.join().expect("no panic").expect("no error");
@@ -49,7 +49,7 @@ fn a_slow_reader_fills_the_buffer_and_a_fast_one_empties_it() {
     let mut appended = 0;
     // The lines that wait, that are being written, and that the pipe holds: then it stays full.
     while !output.is_full() || appended < 3 * Bounds::LINES.full / line.len() {
-        output.append(RecordParts::copied(&line), None, None);
+        output.append(RecordParts::borrowed(&line), None, None);
         appended += 1;
     }
     output.close();
@@ -93,11 +93,11 @@ fn long_contents_are_written_in_their_places_and_give_back_their_memory_one_by_o
     let of = |n: usize| Some(Arc::clone(&reservations[n]));
     let split = |content: Vec<u8>| RecordParts { bytes: b"<>", content: Some((1, content.into())) };
     let long = vec![b'x'; COPIED_BYTES_MAX + 1];
-    output.append(RecordParts::copied(b"first "), None, None);
+    output.append(RecordParts::borrowed(b"first "), None, None);
     output.append(split(b"content".to_vec()), of(0), None);
     output.append(split(long.clone()), of(1), None);
-    output.append(RecordParts::copied(b" short "), of(2), None);
-    output.append(RecordParts::whole(long.clone()), of(3), None);
+    output.append(RecordParts::borrowed(b" short "), of(2), None);
+    output.append(RecordParts::owned(long.clone()), of(3), None);
     output.close();
     let mut sink = Watched { parts: Vec::new(), reserved: &reserved, flushes: 0 };
     let rooms = AtomicUsize::new(0);
@@ -117,7 +117,7 @@ fn long_contents_are_written_in_their_places_and_give_back_their_memory_one_by_o
 fn long_contents_fill_the_buffer() {
     let output = OutputBuffer::new(true);
     let append = || {
-        let record = RecordParts::whole(vec![b'x'; Bounds::CONTENT.full - 1]);
+        let record = RecordParts::owned(vec![b'x'; Bounds::CONTENT.full - 1]);
         output.append(record, None, None);
     };
     append();
@@ -137,9 +137,9 @@ fn a_reader_that_closes_the_output_ends_the_writing() {
     let output = OutputBuffer::default();
     let (reader, sink) = pipe();
     drop(reader);
-    output.append(RecordParts::copied(b"a\n"), None, None);
+    output.append(RecordParts::borrowed(b"a\n"), None, None);
     let error = output.write_to(&mut Plain(sink), || ()).expect_err("the reader closed it");
     assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-    output.append(RecordParts::copied(&vec![b'\n'; 2 * Bounds::LINES.full]), None, None);
+    output.append(RecordParts::borrowed(&vec![b'\n'; 2 * Bounds::LINES.full]), None, None);
     assert!(!output.is_full(), "discarded");
 }

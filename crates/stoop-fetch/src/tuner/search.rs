@@ -189,7 +189,10 @@ impl Tuner {
     fn judge(&mut self, rate: f64) {
         let now = Level { limit: self.limit, rate };
         let pays = self.compared().is_none_or(|compared| rate >= compared);
-        if self.kept.is_some_and(|kept| rate >= kept.rate * FULL_GAIN) {
+        let pays_in_full = |kept: Level| {
+            rate >= kept.rate * FULL_GAIN.powf((self.limit as f64 / kept.limit as f64).log2())
+        };
+        if self.is_first_ramp && self.kept.is_some_and(pays_in_full) {
             // Where so many more are answered, answers do not take longer for want of room: the first ones were quick.
             self.base_latency = self.base_latency.max(self.latency.unwrap_or(0.0));
         }

@@ -60,7 +60,7 @@ fn hosts_that_take_a_fifth_of_a_second_are_asked_within_two_seconds() {
 
 #[test]
 fn a_list_that_begins_with_what_is_quick_does_not_mislead_it() {
-    for (quick_until, seed) in (1..=4).flat_map(|tenths| (0..20).map(move |seed| (tenths, seed))) {
+    for (quick_until, seed) in (1..=4).flat_map(|ticks| (0..20).map(move |seed| (ticks, seed))) {
         let quick_until = f64::from(quick_until) / 20.0;
         let network =
             Network { delay: (0.05, 0.35), demand: 488, quick_until, seed, ..Network::default() };

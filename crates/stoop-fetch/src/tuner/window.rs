@@ -95,7 +95,8 @@ impl Window {
 
     /// The same, known less well and sooner.
     pub(super) fn first_rate(&self, limit: usize) -> Option<f64> {
-        self.has_rounds(2.0, limit).then(|| self.lasting_rate(limit))
+        let is_soon = self.has_rounds(2.0, limit);
+        self.rate(limit, None).or_else(|| is_soon.then(|| self.lasting_rate(limit)))
     }
 
     /// Whether it is clear before there is a rate that it will be a small part of `usual`. Jobs take `latency`.

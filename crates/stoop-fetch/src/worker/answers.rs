@@ -60,7 +60,7 @@ impl<F: RecordFormat> Worker<F> {
         match self.run.keeps(&record) {
             true => {
                 let mut format = self.format.borrow_mut();
-                self.append(RecordParts::copied(format.format(&record)), answered, outcome);
+                self.append(RecordParts::borrowed(format.format(&record)), answered, outcome);
             }
             false => self.append(RecordParts::default(), answered, outcome),
         }

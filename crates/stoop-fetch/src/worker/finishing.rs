@@ -27,10 +27,9 @@ const SPLIT_BYTES_MIN: usize = 4 << 10;
 const HEADS_BYTES: usize = 16 << 10;
 
 impl<F: RecordFormat> Worker<F> {
-    /// Writes the record of slot `index`, after its content was saved and looked at.
+    /// Writes the record of slot `index`, whose response was kept, after its content was saved and looked at.
     pub(super) async fn finish(&self, index: usize, mut outcome: Outcome) {
-        let content = outcome.capture.as_ref().map(|capture| &capture.content);
-        let is_long = content.is_some_and(|content| content.len() > INLINE_BYTES_MAX);
+        let is_long = content_length(&outcome) > INLINE_BYTES_MAX;
         // From here on the record is certain, so that an early end of the run waits for it.
         let Some(answered) = self.take_answer(index, &outcome) else { return };
         self.wake_for_turns();
@@ -61,24 +60,27 @@ impl<F: RecordFormat> Worker<F> {
         answered: &Answered,
         outcome: &mut Outcome,
     ) -> RecordParts<'f> {
-        let record = |outcome| answered.record(&self.run.settings, outcome);
-        let length = outcome.capture.as_ref().map_or(0, |capture| capture.content.len());
-        if !self.keeps_until_written || length < SPLIT_BYTES_MIN || !format.format.splits_content()
-        {
-            return RecordParts::copied(format.format(&record(outcome)));
+        let settings = &self.run.settings;
+        let is_split = content_length(outcome) >= SPLIT_BYTES_MIN && self.splits(&format.format);
+        if !is_split {
+            return RecordParts::borrowed(format.format(&answered.record(settings, outcome)));
         }
-        let (bytes, place) = format.format_split(&record(outcome));
+        let (bytes, place) = format.format_split(&answered.record(settings, outcome));
         let content = outcome.capture.as_mut().map(|capture| std::mem::take(&mut capture.content));
         RecordParts { bytes, content: place.zip(content) }
+    }
+
+    /// Whether content is left out of the records of this format.
+    fn splits(&self, format: &F) -> bool {
+        self.keeps_until_written && format.splits_content()
     }
 
     async fn finish_elsewhere(&self, answered: Answered, mut outcome: Outcome) {
         let place = self.finishing_places.acquire().await;
         let run = Arc::clone(&self.run);
         let mut format = self.format.borrow().format.clone();
-        let is_split = self.keeps_until_written && format.splits_content();
+        let (length, is_split) = (content_length(&outcome), self.splits(&format));
         let is_copied = self.keeps_until_written && !is_split;
-        let length = outcome.capture.as_ref().map_or(0, |capture| capture.content.len());
         let (copy, mut bytes) = match is_copied {
             // Taken here, where all content is, so that one may have the memory of another that was given back.
             true => (
@@ -103,12 +105,14 @@ impl<F: RecordFormat> Worker<F> {
                 capture.forget_content();
             }
             drop(copy);
+            // There was room for more than was needed.
+            bytes.shrink_to_fit();
             (bytes, content.map(|at| (at, left_out)), answered, outcome)
         };
         if let Ok((bytes, content, answered, outcome)) = spawn_blocking(work).await {
             drop(place);
             let record = match content {
-                None if bytes.len() > INLINE_BYTES_MAX => RecordParts::whole(bytes),
+                None => RecordParts::owned(bytes),
                 content => RecordParts { bytes: &bytes, content },
             };
             self.append(record, &answered, &outcome);
@@ -116,6 +120,10 @@ impl<F: RecordFormat> Worker<F> {
             self.run.relieve();
         }
     }
+}
+
+fn content_length(outcome: &Outcome) -> usize {
+    outcome.capture.as_ref().map_or(0, |capture| capture.content.len())
 }
 
 /// Works on the content of a job's response, if the filter has its record; says whether it has.

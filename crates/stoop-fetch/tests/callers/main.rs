@@ -3,6 +3,7 @@
 
 mod bandwidth;
 mod content_in_flight;
+mod content_places;
 mod content_retries;
 mod endings;
 mod givers;

@@ -169,6 +169,7 @@ fn sort_into(mut lines: impl BufRead, bytes: usize, into: &mut impl Write) -> io
         let mut sorted: Vec<_> = memchr_iter(b'\n', &part)
             .map(|at| &part[std::mem::replace(&mut line_start, at + 1)..=at])
             .collect();
+        debug_assert_eq!(line_start, part.len(), "lines are written whole");
         sorted.sort_unstable();
         sorted.iter().try_for_each(|line| into.write_all(line))?;
         end += part.len() as u64;

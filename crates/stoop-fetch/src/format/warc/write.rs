@@ -103,7 +103,8 @@ pub(super) fn payload_digest(content: &[u8]) -> String {
 }
 
 /// Writes the head of a request as HTTP/1.1 would have it, before content of that length, with `***` for what is secret, in
-/// place of what `head` has. Where the method expects content, the head says that there is none (RFC 9110 §8.6).
+/// place of what `head` has. If there is no content, the head of a POST, PUT or PATCH says so by `Content-Length: 0` (RFC 9110
+/// §8.6).
 pub(super) fn put_request_head(
     head: &mut Vec<u8>,
     method: &Method,
