@@ -55,8 +55,7 @@ impl Header {
         }
         let is_empty = line.trim_ascii_end().strip_suffix(b";");
         is_empty.map(|bare| Self::Sent(name(bare), Vec::new())).ok_or_else(|| {
-            let line = String::from_utf8_lossy(line);
-            let why = format!("-H {line:?} is not 'Name: value'");
+            let why = format!("-H {:?} is not 'Name: value'", beginning(line));
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })
     }
@@ -74,6 +73,14 @@ impl Header {
             Self::Sent(known, _) | Self::Removed(known) => known.eq_ignore_ascii_case(name),
         })
     }
+}
+
+/// As much of a line without a colon as tells it apart: the rest may be a secret.
+fn beginning(line: &[u8]) -> String {
+    const CHARS_MAX: usize = 8;
+    let line = String::from_utf8_lossy(line);
+    let shown: String = line.trim().chars().take(CHARS_MAX).collect();
+    if shown.len() < line.trim().len() { shown + "…" } else { shown }
 }
 
 /// `HOST:PORT:ADDRESS[,ADDRESS]`: the addresses of a host for a port.

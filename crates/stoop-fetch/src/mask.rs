@@ -59,20 +59,30 @@ pub fn text(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
+    let (mut rest, mut quote) = (text, None);
     while let Some(slashes) = rest.find("//") {
-        let url = &rest[slashes..];
-        let ends = |c: char| c.is_whitespace() || c.is_control() || "'\"`<>".contains(c);
-        let url = &url[..url.find(ends).unwrap_or(url.len())];
-        // Another URL may follow the host.
+        let (before, url) = rest.split_at(slashes);
+        if !before.is_empty() {
+            quote = quote_before(before);
+        }
+        let ends = |c: char| c.is_whitespace() || c.is_control() || "<>".contains(c);
+        let url = &url[..url.find(|c| ends(c) || quote == Some(c)).unwrap_or(url.len())];
+        // Another URL may follow the host, which has a scheme: two slashes alone may stand in a path.
         let host = url.trim_start_matches('/');
-        let within = url.len() - host.len() + host.find("//").unwrap_or(host.len());
-        shown.push_str(&rest[..slashes]);
+        let next = host.find("://").map_or(host.len(), |colon| colon + 1);
+        let within = url.len() - host.len() + next;
+        shown.push_str(before);
         shown.push_str(&without_password(&url[..within]));
         rest = &rest[slashes + within..];
     }
     shown.push_str(rest);
     shown.into()
+}
+
+/// The quote before the scheme that ends `before`: it ends the URL, too. Others may be in a password.
+fn quote_before(before: &str) -> Option<char> {
+    let of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);
+    before.trim_end_matches(of_scheme).chars().next_back().filter(|c| "'\"`".contains(*c))
 }
 
 #[cfg(test)]
@@ -100,6 +110,32 @@ mod tests {
             assert_eq!(line(given.as_bytes(), true), given.as_bytes(), "{given}");
         }
         assert_eq!(&*line(b"http://u:\xff@h/\xfe", true), b"http://u:***@h/\xfe");
+    }
+
+    #[test]
+    fn two_slashes_in_a_path_begin_no_url() {
+        for given in [
+            "http://h//logo@2x.png",
+            "http://h/cdn//npm@1.0/x.js",
+            "http://h/?q=see//me@host",
+            "http://h//a//b@c and //h//d@e",
+        ] {
+            assert_eq!(text(given), given);
+            assert_eq!(line(given.as_bytes(), true), given.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_quote_ends_a_url_that_stands_in_quotes() {
+        for (given, shown) in [
+            ("\"http://u:p@h/\": no@one", "\"http://u:***@h/\": no@one"),
+            ("`//u:p@h`'s", "`//u:***@h`'s"),
+            ("http://h/?to=http://u:a'b@i/", "http://h/?to=http://u:***@i/"),
+            ("'http://u:a\"b@i/'", "'http://u:***@i/'"),
+            ("\"http://h/?to=http://u:p@i/\" a@b", "\"http://h/?to=http://u:***@i/\" a@b"),
+        ] {
+            assert_eq!(text(given), shown, "{given}");
+        }
     }
 
     #[test]

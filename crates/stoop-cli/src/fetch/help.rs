@@ -110,9 +110,9 @@ and nothing is saved; its etag and last_modified are those that were sent where 
 so that runs can follow on each other. -f warc refers to the earlier answer (revisit,
 server-not-modified). Validators belong to the URL that gave them: where a redirect leads, those of
 its target are sent. FILE is read before the run begins. Of it counts what has the status 200, 203
-or 304 and all of its content, the latest record of each URL, without URLs with a password. It takes
-48 bytes of memory for each URL, and some 50 to 80 more for one with an ETag or a Last-Modified. csv
-and CDXJ have neither.
+or 304 and all of its content, the latest record of each URL, without URLs with a password, and of
+an archive without what was requested with Authorization. It takes 48 bytes of memory for each URL,
+and some 50 to 80 more for one with an ETag or a Last-Modified. csv and CDXJ have neither.
 
 Report: --report writes a page of HTML that needs no script and fetches nothing. It is there as a
 whole or not at all, is written after a signal too, and says then that the run ended early.

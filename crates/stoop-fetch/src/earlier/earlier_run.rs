@@ -23,7 +23,8 @@ const ARCHIVE: &[u8] = b"WARC/";
 /// and those of other methods are not.
 ///
 /// Validators belong to the URL that gave them: where a redirect was followed, to that of the last response. URLs with
-/// a user and a password are left out.
+/// a user and a password are left out, and of an archive all that was requested with Authorization: it does not tell whether
+/// that came of the URL.
 ///
 /// It takes 16 bytes of memory for each URL (48 while it is read), and for one with validators up to 32 more and their
 /// length, which is some 50 bytes. URLs are told apart by 64 bits of a hash with a random key.

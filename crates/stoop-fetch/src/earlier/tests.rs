@@ -77,6 +77,12 @@ fn an_archive_tells_of_its_responses_and_their_records() {
         response("http://post.example/", "<urn:post>", "", ok),
         record(
             "request",
+            "WARC-Concurrent-To: <urn:mine>\r\n",
+            "GET / HTTP/1.1\r\nauthorization: ***\r\n\r\n",
+        ),
+        response("http://mine.example/", "<urn:mine>", "", ok),
+        record(
+            "request",
             "WARC-Concurrent-To: <urn:same>\r\n",
             "GET / HTTP/1.1\r\nIf-None-Match: \"old\"\r\nIf-Modified-Since: before\r\n\r\n",
         ),
@@ -91,7 +97,7 @@ fn an_archive_tells_of_its_responses_and_their_records() {
     .concat();
     let mut earlier = Earlier::new();
     let read = earlier.read(archive.as_bytes()).expect("memory");
-    assert_eq!((read.records, read.malformed, earlier.urls()), (6, 0, 3));
+    assert_eq!((read.records, read.malformed, earlier.urls()), (7, 0, 3));
     let found = earlier.find(false, "http://a.example/").expect("known");
     assert_eq!((found.etag, found.last_modified), (&b"W/\"e\""[..], &b"then"[..]));
     assert_eq!(found.start_ms, 1_795_654_923_000);
@@ -101,7 +107,7 @@ fn an_archive_tells_of_its_responses_and_their_records() {
     assert_eq!(same.start_ms, 1_735_689_600_500, "that of the response that has the content");
     assert_eq!(same.id.map(record_id).as_deref(), Some(ID));
     assert!(earlier.find(true, "http://head.example/").is_some());
-    for host in ["cut", "moved", "head", "post"] {
+    for host in ["cut", "moved", "head", "post", "mine"] {
         assert_eq!(earlier.find(false, &format!("http://{host}.example/")), None, "{host}");
     }
 }

@@ -150,7 +150,9 @@ fn add(response: &Message, request: Option<&Message>, index: &mut Index) {
         Some(_) => return,
     };
     let url = record.uri.trim_matches(['<', '>']);
-    if url.contains("***") {
+    // What a URL with a password is answered is not for others. An archive does not tell whether credentials came from the URL.
+    let has_credentials = sent.as_ref().is_some_and(|sent| !sent.field("authorization").is_empty());
+    if has_credentials || url.contains("***") {
         return;
     }
     // A 304 need not say again what was asked for.

@@ -25,6 +25,7 @@ fn mistakes_say_what_is_wrong_and_what_to_use() {
     for (options, code, words) in [
         ("--unix-socket /no/such/socket http://a.test/", 7, "/no/such/socket: No such file"),
         ("-H X-A http://a.test/", 2, "stoop: (2) -H \"X-A\" is not 'Name: value'"),
+        ("-H Authorization=s3cret http://a.test/", 2, "-H \"Authoriz…\" is not 'Name: value'"),
         ("--interface lo http://a.test/", 2, "by its address"),
         (
             "--socks5 h:1 http://a.test/",

@@ -8,6 +8,7 @@ use sha1::{Digest, Sha1};
 use stoop::{Fields, Method, StatusCode};
 
 use crate::failures::masked_location;
+use crate::mask;
 
 /// What stands between a record and the next.
 pub(super) const RECORD_END: &[u8] = b"\r\n\r\n";
@@ -114,7 +115,7 @@ pub(super) fn put_request_head(
     content_length: usize,
 ) {
     head.clear();
-    for part in [method.as_str(), " ", target, " HTTP/1.1\r\n"] {
+    for part in [method.as_str(), " ", &mask::text(target), " HTTP/1.1\r\n"] {
         head.extend_from_slice(part.as_bytes());
     }
     if !fields.contains("host") {
@@ -241,8 +242,9 @@ mod tests {
         fields.push("accept", b"*/*").expect("a field");
         fields.push("referer", b"http://u:secret@a/").expect("a field");
         let mut head = b"another".to_vec();
-        put_request_head(&mut head, &Method::GET, "/a", "example.com", &fields, 0);
-        let expected = "GET /a HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\nreferer: http://u:***@a/\r\n\r\n";
+        let target = "/a?to=http://u:secret@a/";
+        put_request_head(&mut head, &Method::GET, target, "example.com", &fields, 0);
+        let expected = "GET /a?to=http://u:***@a/ HTTP/1.1\r\nHost: example.com\r\nauthorization: ***\r\naccept: */*\r\nreferer: http://u:***@a/\r\n\r\n";
         assert_eq!(String::from_utf8_lossy(&head), expected);
     }
 

@@ -22,6 +22,7 @@ const LIST: &str = "list";
 /// A line of the list: a sitemap that was read, or could not be.
 #[derive(Debug, Deserialize, Serialize)]
 struct Event {
+    /// Without a password.
     url: String,
     /// Why it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,10 +97,12 @@ impl KeptSitemaps {
         match &self.next {
             None => Ok(Next::New),
             Some(event) if event.is_late => self.replay().map(Next::First),
-            Some(event) if event.url != url => Err(self.changed(Some(url))),
+            Some(event) if mask::text(&event.url) != mask::text(url) => {
+                Err(self.changed(Some(url)))
+            }
             Some(Event { failed: Some(_), .. }) => {
                 let event = self.take()?;
-                self.failed.push(event.url);
+                self.failed.push(url.to_owned());
                 Ok(Next::Failed(event.failed.unwrap_or_default()))
             }
             Some(_) => self.replay().map(Next::Read),
@@ -153,14 +156,15 @@ impl KeptSitemaps {
 
     /// Notes that a sitemap was read whose copy was made last.
     pub(super) fn add_read(&mut self, url: &str, is_late: bool) -> io::Result<()> {
-        self.add(&Event { url: url.to_owned(), failed: None, is_late })
+        self.add(&Event { url: mask::text(url).into_owned(), failed: None, is_late })
     }
 
     /// Notes that a sitemap could not be read where the index names it.
     pub(super) fn add_failed(&mut self, url: &str, why: &str) -> io::Result<()> {
         // It can be one whose copy is no sitemap.
         let _ = fs::remove_file(self.copy_of(self.length));
-        self.add(&Event { url: url.to_owned(), failed: Some(why.into()), is_late: false })
+        let url = mask::text(url).into_owned();
+        self.add(&Event { url, failed: Some(why.into()), is_late: false })
     }
 
     fn add(&mut self, event: &Event) -> io::Result<()> {
@@ -174,7 +178,8 @@ impl KeptSitemaps {
     fn replay(&mut self) -> io::Result<NestedCopy> {
         let path = self.copy_of(self.at);
         let Event { url, is_late, .. } = self.take()?;
-        if is_late && let Some(at) = self.failed.iter().position(|failed| *failed == url) {
+        let is_it = |failed: &String| mask::text(failed) == mask::text(&url);
+        if is_late && let Some(at) = self.failed.iter().position(is_it) {
             self.failed.remove(at);
         }
         let file = File::open(&path)

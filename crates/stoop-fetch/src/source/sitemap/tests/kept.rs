@@ -119,6 +119,32 @@ fn what_was_read_is_the_same_again_and_what_failed_is_tried_again_behind_it() {
 }
 
 #[test]
+fn a_password_is_not_kept_and_may_change() {
+    let folder = Folder::new("password");
+    let two = |password| {
+        index(
+            &["a", "b"]
+                .map(|name| format!("http://u:{password}@h/{name}"))
+                .each_ref()
+                .map(|it| &**it),
+        )
+    };
+    let (a, b) = (("http://u:one@h/a", sitemap(&["a1"])), ("http://u:two@h/b", sitemap(&["b1"])));
+    let (jobs, ended) = folder.read(&two("one"), &[a], usize::MAX);
+    ended.expect("readable");
+    assert_eq!((jobs.len(), folder.take_opened().len()), (2, 2));
+    let list = fs::read_to_string(folder.kept().join("list")).expect("written");
+    assert!(list.contains("http://u:***@h/b") && !list.contains("one"), "{list}");
+    let (jobs, ended) = folder.read(&two("two"), &[b], usize::MAX);
+    ended.expect("readable");
+    assert_eq!(folder.take_opened(), ["http://u:two@h/b"]);
+    assert_eq!((&*jobs[0], &*jobs[2], jobs.len()), ("a1", "b1", 3));
+    let (again, ended) = folder.read(&two("three"), &[], usize::MAX);
+    ended.expect("readable");
+    assert_eq!((again.len(), folder.take_opened().len()), (3, 0));
+}
+
+#[test]
 fn an_end_at_any_job_changes_nothing_but_what_is_opened() {
     let index = [index(&["a", "b"]), sitemap(&["p"]), index(&["c", "d"])].concat();
     let site = vec![
