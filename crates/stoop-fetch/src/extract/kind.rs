@@ -16,10 +16,13 @@ pub(super) enum TextKind {
 }
 
 impl TextKind {
-    /// The kind of content with this Content-Type, or of this sniffed type if it has none.
+    /// The kind of content with this Content-Type, or of this sniffed type if it has none, or one that says that it is unknown
+    /// (WHATWG MIME sniffing standard, §7).
     pub(super) fn of(content_type: Option<&[u8]>, sniffed: &str) -> Self {
         let told = essence(content_type);
-        let essence = if told.is_empty() { sniffed } else { &*told };
+        let is_unknown = !told.contains('/')
+            || matches!(&*told, "unknown/unknown" | "application/unknown" | "*/*");
+        let essence = if is_unknown { sniffed } else { &*told };
         match essence {
             "text/html" => Self::Html,
             "application/xhtml+xml" => Self::Xhtml,
@@ -58,4 +61,19 @@ fn essence(content_type: Option<&[u8]>) -> String {
     let content_type = content_type.unwrap_or_default();
     let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
     String::from_utf8_lossy(essence.trim_ascii()).to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_of_an_unknown_type_is_what_it_looks_like() {
+        for told in [None, Some(""), Some("html"), Some("*/*"), Some("Unknown/Unknown; a=b")] {
+            let told = told.map(str::as_bytes);
+            assert_eq!(TextKind::of(told, "text/html"), TextKind::Html, "{told:?}");
+        }
+        assert_eq!(TextKind::of(Some(b"text/plain"), "text/html"), TextKind::Plain);
+        assert_eq!(TextKind::of(Some(b"application/x"), "text/html"), TextKind::Other);
+    }
 }
