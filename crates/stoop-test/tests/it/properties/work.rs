@@ -8,14 +8,28 @@ use stoop_proto::h1::{Event, Server};
 use stoop_proto::{Limits, RequestHead, ResponseHead};
 use stoop_test::feed::SentRequest;
 
-/// The shortest time that `feed` takes, with the input growing by `step` bytes at a time.
-fn shortest_time(wire: &[u8], step: usize, feed: impl Fn(&[u8], usize)) -> Duration {
-    let time = || {
+/// How often it is tried, and for how long: the shortest time counts, as other programs take their part of most.
+const TRIES_MAX: u32 = 100;
+const TRIED_FOR: Duration = Duration::from_secs(5);
+
+/// The shortest time that `feed` takes, with the input growing by `step` bytes at a time: of seven tries at least, and of more
+/// where all of them took longer than `allowed`.
+fn shortest_time(
+    wire: &[u8],
+    step: usize,
+    feed: impl Fn(&[u8], usize),
+    allowed: Duration,
+) -> Duration {
+    let (start, mut shortest) = (Instant::now(), Duration::MAX);
+    for tried in 1..=TRIES_MAX {
         let begun = Instant::now();
         feed(wire, step);
-        begun.elapsed()
-    };
-    (0..7).map(|_| time()).min().unwrap_or_default()
+        shortest = shortest.min(begun.elapsed());
+        if tried >= 7 && (shortest < allowed || start.elapsed() > TRIED_FOR) {
+            break;
+        }
+    }
+    shortest
 }
 
 /// Feeds a server a buffer that grows by `step` bytes at a time, without the bytes that were consumed.
@@ -137,11 +151,11 @@ fn a_message_byte_by_byte_costs_little_more_than_at_once() {
     let call = Duration::from_nanos(if cfg!(debug_assertions) { 1_500 } else { 60 });
     for (name, is_request, wire) in messages() {
         let feed = if is_request { serve } else { read };
-        let whole = shortest_time(&wire, wire.len(), feed);
+        let whole = shortest_time(&wire, wire.len(), feed, Duration::MAX);
         for step in [1, 2, 7, 100] {
-            let cut = shortest_time(&wire, step, feed);
             let calls = (wire.len() / step) as u32;
             let allowed = 20 * whole + calls * call + Duration::from_millis(1);
+            let cut = shortest_time(&wire, step, feed, allowed);
             assert!(cut < allowed, "{name}: {cut:?} by {step}, {whole:?} at once");
         }
     }
