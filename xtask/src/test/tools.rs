@@ -1,6 +1,7 @@
 //! Programs that some steps need beside cargo, and how they are installed.
 
 use std::path::Path;
+use std::thread;
 
 use super::step::{Context, StepOutcome};
 use crate::command::Command;
@@ -33,15 +34,16 @@ pub(crate) const NIGHTLY_TOOLCHAIN: Tool = Tool {
     probe: &["rustup", "run", NIGHTLY, "rustc", "--version"],
     install: &["rustup", "toolchain", "install", NIGHTLY, "--profile=minimal"],
 };
+// What cargo installs is not optimized: it runs for seconds, and optimizing takes minutes.
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     probe: &["cargo", "fuzz", "--version"],
-    install: &["cargo", "install", "--locked", "cargo-fuzz"],
+    install: &["cargo", "install", "--debug", "--locked", "cargo-fuzz"],
 };
 pub(crate) const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
     probe: &["cargo", "deny", "--version"],
-    install: &["cargo", "install", "--locked", "cargo-deny"],
+    install: &["cargo", "install", "--debug", "--locked", "cargo-deny"],
 };
 
 /// Autobahn's suite for WebSockets.
@@ -215,38 +217,46 @@ pub(crate) fn absent(programs: &[&str]) -> Option<String> {
     Some(format!("needs {} ({install})", names.join(" and ")))
 }
 
-/// Installs the tools that are missing. It tries all, so that one report names each that failed.
+/// Installs the tools that are missing. It tries all, so that one report names each that failed. Packages are downloaded and
+/// unpacked while cargo compiles.
 pub(crate) fn install(_: &Context) -> StepOutcome {
-    let mut commands: Vec<Command> = TOOLS
-        .iter()
-        .filter(|tool| !tool.is_installed())
-        .map(|tool| command(tool.install))
-        .collect();
+    let by_cargo = installs_of(TOOLS);
     let absent = PEERS.iter().filter(|(program, _)| !is_on_path(program));
     let packages: Vec<&str> = absent.map(|(_, package)| *package).collect();
+    let mut by_packages = Vec::new();
     if !packages.is_empty() {
-        commands.push(as_root("apt-get update").arg("--quiet"));
+        by_packages.push(as_root("apt-get update").arg("--quiet"));
         let install = as_root("apt-get install").args(["--yes", "--quiet"]);
-        commands.push(install.arg("--no-install-recommends").args(packages));
+        by_packages.push(install.arg("--no-install-recommends").args(packages));
     }
     // They need Go, pip and Maven, which are among the packages.
-    let behind = [GO_HTTPBIN, PROTEGO, WARC_READERS, JWARC, PARQUET_READERS]
-        .into_iter()
-        .filter(|tool| !tool.is_installed());
-    commands.extend(behind.map(|tool| command(tool.install)));
-    let mut failed = Vec::new();
-    for command in &commands {
-        if let Err(how) = command.run() {
-            failed.push((command.to_string(), how));
-        }
-    }
+    by_packages.extend(installs_of(&[GO_HTTPBIN, PROTEGO, WARC_READERS, JWARC, PARQUET_READERS]));
+    let number = by_cargo.len() + by_packages.len();
+    let failed = thread::scope(|scope| {
+        let beside = scope.spawn(move || failures(&by_packages));
+        let mut failed = failures(&by_cargo);
+        failed.extend(beside.join().expect("installing packages panicked"));
+        failed
+    });
     match failed.first() {
-        None => StepOutcome::Passed(format!("{} commands", commands.len())),
+        None => StepOutcome::Passed(format!("{number} commands")),
         Some((repeat, how)) => {
-            let why = format!("{} of {} commands failed: {how}", failed.len(), commands.len());
+            let why = format!("{} of {number} commands failed: {how}", failed.len());
             StepOutcome::Failed { why, repeat: repeat.clone() }
         }
     }
+}
+
+/// The commands that install those of `tools` that are missing.
+fn installs_of(tools: &[Tool]) -> Vec<Command> {
+    let absent = tools.iter().filter(|tool| !tool.is_installed());
+    absent.map(|tool| command(tool.install)).collect()
+}
+
+/// Runs all, and returns those that failed, each with how.
+fn failures(commands: &[Command]) -> Vec<(String, String)> {
+    let failure = |command: &Command| Some((command.to_string(), command.run().err()?));
+    commands.iter().filter_map(failure).collect()
 }
 
 /// Whether a shell finds it, or a file with its whole path is there. Servers are in /usr/sbin, which is not on every
