@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// The number of cases of the pinned version. If fewer ran, the suite is broken.
 const CASES: usize = 517;
 
+/// The program that is judged. In debug, compressing alone takes longer than the suite waits.
+const ECHO: &[&str] = &["--profile", "fast", "--package", "stoop-websocket", "--example", "echo"];
+
 /// Far more than all cases need together: a hanging one must not hang the test.
 const LIMIT: Duration = Duration::from_secs(1_800);
 
@@ -32,6 +35,11 @@ const CLIENT: &str = "--client";
 pub(super) const OPTIONS: &[(&str, &str)] =
     &[(SERVER, "our server, with compression"), (CLIENT, "our client, with compression")];
 
+/// The command that builds what this suite runs.
+pub(super) fn build() -> Command {
+    Command::cargo("build").args(ECHO)
+}
+
 pub(super) fn run(choice: &Choice) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::AUTOBAHN]) {
         return StepOutcome::Skipped(why);
@@ -40,9 +48,7 @@ pub(super) fn run(choice: &Choice) -> StepOutcome {
 }
 
 fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
-    // In debug, compressing alone takes longer than the suite waits.
-    let select = ["--profile", "fast", "--package", "stoop-websocket", "--example", "echo"];
-    let echo = programs::build(&select)?;
+    let echo = programs::build_and_find(ECHO, "echo")?;
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));

@@ -62,7 +62,7 @@ pub(super) fn run(choice: &Choice) -> StepOutcome {
 
 fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2spec = build("h2spec")?;
-    let hello = programs::build(&["--package", "stoop", "--example", "hello"])?;
+    let hello = programs::of_workspace("hello")?;
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     each_part(

@@ -36,7 +36,7 @@ pub(super) fn run(choice: &Choice) -> StepOutcome {
 
 fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2specd = build("h2specd")?;
-    let stoop = programs::build(&["--package", "stoop-cli", "--bin", "stoop"])?;
+    let stoop = programs::of_workspace("stoop")?;
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));

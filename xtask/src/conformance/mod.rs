@@ -11,6 +11,7 @@ mod parts;
 mod report;
 mod verdict;
 
+use crate::command::Command;
 use crate::test::step::{Context, StepOutcome};
 use parts::Choice;
 use std::process::ExitCode;
@@ -109,6 +110,11 @@ fn chosen(args: &[String]) -> Result<(&[Suite], Choice), String> {
     }
     let arguments = rest.get(end + 1..).unwrap_or_default().to_vec();
     Ok((&SUITES[at..=at], Choice { options: options.to_vec(), arguments }))
+}
+
+/// The longest of the builds of the step.
+pub(crate) fn build() -> Command {
+    autobahn::build()
 }
 
 /// Runs the step: all suites, with all their parts.

@@ -32,7 +32,7 @@ pub(crate) fn build() -> Command {
 
 pub(crate) fn run(_: &Context) -> StepOutcome {
     let fail = |why| StepOutcome::Failed { why, repeat: "cargo run --release -- demo".to_owned() };
-    let program = match programs::build(PROGRAM) {
+    let program = match programs::build_and_find(PROGRAM, "stoop") {
         Ok(program) => program,
         Err(failed) => return failed,
     };

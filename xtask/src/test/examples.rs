@@ -130,7 +130,7 @@ pub(crate) fn run(_: &Context) -> StepOutcome {
     for example in EXAMPLES {
         let Example { package, name, args, .. } = example;
         let select = ["--package", package, "--example", name];
-        let program = match programs::build(&select) {
+        let program = match programs::of_workspace(name) {
             Ok(program) => program,
             Err(failed) => return failed,
         };

@@ -6,6 +6,7 @@
 //! `CI=true` it installs what it needs first, and a skip is a failure: otherwise a missing tool would
 //! turn a check off unnoticed.
 
+mod ahead;
 mod corpora;
 mod demo;
 mod examples;
@@ -19,12 +20,13 @@ pub(crate) mod step;
 mod steps;
 pub(crate) mod tools;
 
+use ahead::BuildsAhead;
 use skips::Skips;
 use std::env;
-use std::process::{Child, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use step::{Context, StepOutcome, TestStep};
-use steps::{BUILDS_AHEAD, BuildAhead, STEPS};
+use steps::{BUILDS_AHEAD, BUILDS_AHEAD_FROM, STEPS};
 
 /// The text of `cargo xtask test --help`.
 pub(crate) fn help() -> String {
@@ -94,21 +96,16 @@ struct StepRecord {
 fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -> Vec<StepRecord> {
     let mut records = Vec::new();
     let steps: Vec<_> = steps.collect();
-    let mut ahead: Vec<(&BuildAhead, Child)> = Vec::new();
+    let ahead = BuildsAhead::default();
     for step in &steps {
         println!("\n── {} ── {}", step.name, step.summary);
         let started = Instant::now();
-        let begins_here = |build: &&BuildAhead| {
-            build.behind == step.name
-                && (context.ci || !build.needs_ci)
-                && steps.iter().any(|later| later.name == build.step)
-        };
-        let begun = BUILDS_AHEAD.iter().filter(begins_here);
-        ahead.extend(begun.filter_map(|build| Some((build, build_behind(build)?))));
-        for (_, mut build) in ahead.extract_if(.., |(build, _)| build.step == step.name) {
-            // Whether it succeeded is for the step, which builds again.
-            let _ = build.wait();
+        if step.name == BUILDS_AHEAD_FROM {
+            let can_be_built = BUILDS_AHEAD.iter().filter(|build| context.ci || !build.needs_ci);
+            let is_chosen = |name| steps.iter().any(|step| step.name == name);
+            ahead.start(can_be_built.filter(|build| is_chosen(build.step)));
         }
+        ahead.leave_to(step.name);
         let outcome = (step.run)(context);
         let took = started.elapsed();
         let skipped_inside = context.skips.take();
@@ -117,13 +114,6 @@ fn run_steps<'a>(steps: impl Iterator<Item = &'a TestStep>, context: &Context) -
         records.push(StepRecord { name: step.name, outcome, took, skipped_inside });
     }
     records
-}
-
-/// Begins to build what a later step builds, which takes minutes: behind everything else, in the time that tests wait, and
-/// compilers and suites of other projects keep one core busy.
-fn build_behind(ahead: &BuildAhead) -> Option<Child> {
-    let mut build = (ahead.build)().behind().build();
-    build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()
 }
 
 /// With `CI=true` a skip is a failure, also one inside a step that passed.
@@ -208,11 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_ahead_is_built_behind_a_step_before() {
+    fn what_is_built_ahead_is_for_a_later_step() {
         let at = |name: &str| STEPS.iter().position(|step| step.name == name);
-        for BuildAhead { behind, step, .. } in BUILDS_AHEAD {
-            assert!(at(behind).is_some() && at(behind) < at(step), "{step}");
-        }
+        assert!(BUILDS_AHEAD.iter().all(|build| at(BUILDS_AHEAD_FROM) < at(build.step)));
+        assert!(at(BUILDS_AHEAD_FROM).is_some());
     }
 
     #[test]

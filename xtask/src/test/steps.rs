@@ -1,37 +1,29 @@
 //! The steps, in their order: those that are quick and often fail come first.
 
+use super::ahead::BuildAhead;
 use super::libtest::TestRun;
 use super::step::{Context, StepOutcome, TestStep};
 use super::{corpora, demo, examples, interface, tools};
 use crate::command::Command;
 use crate::{conformance, nevers, workspace};
+use std::num::NonZero;
 use std::path::PathBuf;
-use std::{env, fs, path};
+use std::{env, fs, path, thread};
 
 const TESTS: &str = "tests";
 const FEATURES: &str = "features";
 const PROTO: &str = "proto";
 const FUZZ: &str = "fuzz";
 
-/// What a later step builds, behind one that keeps one core busy or waits.
-pub(crate) struct BuildAhead {
-    pub(crate) behind: &'static str,
-    pub(crate) step: &'static str,
-    pub(crate) build: fn() -> Command,
-    /// The step needs a tool that is certain to be there with `CI=true` alone.
-    pub(crate) needs_ci: bool,
-}
+/// The step from which on the builds of later steps are made behind all others: in the time that tests wait.
+pub(crate) const BUILDS_AHEAD_FROM: &str = TESTS;
 
 pub(crate) const BUILDS_AHEAD: &[BuildAhead] = &[
-    BuildAhead { behind: TESTS, step: demo::STEP, build: demo::build, needs_ci: false },
-    BuildAhead { behind: FEATURES, step: interface::STEP, build: interface::check, needs_ci: true },
-    BuildAhead {
-        behind: FEATURES,
-        step: FUZZ,
-        build: || cargo_fuzz().arg("build"),
-        needs_ci: true,
-    },
-    BuildAhead { behind: interface::STEP, step: PROTO, build: || bench("build"), needs_ci: true },
+    BuildAhead { step: interface::STEP, build: interface::check, needs_ci: true },
+    BuildAhead { step: FUZZ, build: || cargo_fuzz().arg("build"), needs_ci: true },
+    BuildAhead { step: conformance::STEP, build: conformance::build, needs_ci: true },
+    BuildAhead { step: demo::STEP, build: demo::build, needs_ci: false },
+    BuildAhead { step: PROTO, build: || bench("build"), needs_ci: true },
 ];
 
 pub(crate) const STEPS: &[TestStep] = &[
@@ -157,7 +149,7 @@ fn docs(_: &Context) -> StepOutcome {
     all(&[docs.args(["--workspace", "--lib", "--no-deps", "--all-features"])], "")
 }
 
-/// Each crate by itself, because in the workspace the features of all of them are united, and so
+/// Each crate by itself, and its examples, because in the workspace the features of all of them are united, and so
 /// a crate may compile there that does not compile for a user who depends on it alone.
 fn features(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
@@ -181,6 +173,9 @@ fn feature_commands() -> Result<Vec<Command>, String> {
             let alone = features.iter().map(|one| vec!["--no-default-features", "--features", one]);
             combinations.extend(alone);
             combinations.push(vec!["--all-features"]);
+        }
+        if workspace::root().join("crates").join(&package).join("examples").is_dir() {
+            combinations.push(vec!["--examples"]);
         }
         for combination in combinations {
             let clippy = Command::cargo("clippy").args(["--package", &package]);
@@ -249,7 +244,11 @@ fn fuzz(_: &Context) -> StepOutcome {
         Ok(targets) => targets,
         Err(why) => return StepOutcome::Failed { why, repeat: list.to_string() },
     };
-    let mut commands = vec![cargo_fuzz().arg("build")];
+    let build = cargo_fuzz().arg("build");
+    if let Err(why) = build.run() {
+        return StepOutcome::Failed { why, repeat: build.to_string() };
+    }
+    let mut commands = Vec::new();
     for target in targets.lines() {
         // What it finds goes to the first folder, outside the repository; the seeds are read.
         let found = workspace::root().join("target/fuzz-smoke").join(target);
@@ -264,7 +263,17 @@ fn fuzz(_: &Context) -> StepOutcome {
         }
         commands.push(run.arg("--").arg(format!("-max_total_time={FUZZ_SECONDS}")));
     }
-    all(&commands, &format!("{} targets, {FUZZ_SECONDS} s each", commands.len() - 1))
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let note = format!("{} targets, {FUZZ_SECONDS} s each", commands.len());
+    // As many at once as there are cores: each target takes one.
+    thread::scope(|scope| {
+        let shares = commands.chunks(commands.len().div_ceil(cores).max(1));
+        let running: Vec<_> = shares.map(|share| scope.spawn(|| all(share, &note))).collect();
+        let ended = running.into_iter().map(|share| share.join().expect("a share panicked"));
+        let ended: Vec<_> = ended.collect();
+        let failed = ended.into_iter().find(|share| matches!(share, StepOutcome::Failed { .. }));
+        failed.unwrap_or(StepOutcome::Passed(note.clone()))
+    })
 }
 
 /// cargo-fuzz, which optimizes little: in a few seconds more of that gains less than the minutes that it takes to build.
@@ -297,7 +306,11 @@ mod tests {
     fn every_feature_is_tried_alone() {
         let commands: Vec<String> =
             feature_commands().unwrap().iter().map(ToString::to_string).collect();
-        for expected in ["stoop-io --no-default-features --features tls --", "stoop-proto --"] {
+        for expected in [
+            "stoop-io --no-default-features --features tls --",
+            "stoop-proto --",
+            "stoop --examples --",
+        ] {
             assert!(commands.iter().any(|command| command.contains(expected)), "{commands:#?}");
         }
     }
