@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::any_handler::IntoAny;
 use stoop::{
-    Body, Client, ClientBuilder, ClientLimits, Error, ErrorKind, Handler, IntoHandler, Phase,
-    Request, Response, Switch, Upgraded, Versions,
+    Body, Client, ClientBuilder, ClientLimits, Error, ErrorKind, Phase, Request, Response, Switch,
+    Upgraded, Versions,
 };
 use stoop_io::{AnyTransport, FillResult, Memory, Output, Stream, Tcp, Transport};
 
@@ -291,14 +292,8 @@ pub(super) async fn settle() {
 }
 
 /// A client of a handler in this process, over these versions of the protocol.
-pub(super) fn client_of<K, T>(versions: Versions, handler: T) -> Client
-where
-    T: IntoHandler<K>,
-    T::Handler: Send + Sync,
-    <T::Handler as Handler>::Future: Send,
-    <T::Handler as Handler>::Body: Send,
-{
-    Client::builder().versions(versions).handler(handler).build().unwrap()
+pub(super) fn client_of<K>(versions: Versions, handler: impl IntoAny<K>) -> Client {
+    Client::builder().versions(versions).handler(handler.into_any()).build().unwrap()
 }
 
 /// A POST with this content.

@@ -7,13 +7,14 @@ use std::task::{Context, Poll};
 
 use http::StatusCode;
 use stoop::{
-    Body, Client, Error, ErrorKind, HandlerError, IntoHandler, Phase, Request, Response,
-    ServerHandle, ServerLimits, Versions, from_tower,
+    Body, Client, Error, ErrorKind, HandlerError, Phase, Request, Response, ServerHandle,
+    ServerLimits, Versions, from_tower,
 };
 use tokio::time::sleep;
 
 use super::observed::{EventLog, observed};
 use super::seconds;
+use crate::any_handler::IntoAny;
 use crate::programs::TestFolder;
 
 const VERSIONS: [Versions; 2] = [Versions::Http1, Versions::Http2];
@@ -26,13 +27,10 @@ async fn ask(server: &ServerHandle, versions: Versions, path: &str) -> (u16, boo
 }
 
 /// What a server with that handler tells of requests for these paths, which are all answered so.
-async fn told<K, T>(handler: T, asked: &[(&str, u16, bool)]) -> Vec<(Vec<String>, ServerHandle)>
-where
-    T: IntoHandler<K> + Clone,
-    T::Handler: Send + Sync,
-    <T::Handler as stoop::Handler>::Future: Send,
-    <T::Handler as stoop::Handler>::Body: Send,
-{
+async fn told<K>(
+    handler: impl IntoAny<K> + Clone,
+    asked: &[(&str, u16, bool)],
+) -> Vec<(Vec<String>, ServerHandle)> {
     let mut all = Vec::new();
     for versions in VERSIONS {
         let (server, log): (ServerHandle, EventLog) =

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use stoop::{Error, Handler, IntoHandler, Request, Server, ServerHandle, ServerLimits};
+use crate::any_handler::IntoAny;
+use stoop::{Error, Request, Server, ServerHandle, ServerLimits};
 use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
@@ -61,39 +62,24 @@ const GET: &str = "GET / HTTP/1.1\r\nhost: here\r\n\r\n";
 const PIPE_BYTES: usize = 64 * 1024;
 
 /// Connects in memory to a server with the default limits.
-fn connect<K, T>(handler: T) -> RawPeer<DuplexStream>
-where
-    T: IntoHandler<K>,
-    <T::Handler as Handler>::Future: Send,
-    <T::Handler as Handler>::Body: Send,
-    T::Handler: Send + Sync,
-{
+fn connect<K>(handler: impl IntoAny<K>) -> RawPeer<DuplexStream> {
     connect_with(ServerLimits::default(), handler).0
 }
 
 /// Connects in memory to a server with these limits. Returns also the task that serves the connection.
-fn connect_with<K, T>(limits: ServerLimits, handler: T) -> (RawPeer<DuplexStream>, JoinHandle<()>)
-where
-    T: IntoHandler<K>,
-    <T::Handler as Handler>::Future: Send,
-    <T::Handler as Handler>::Body: Send,
-    T::Handler: Send + Sync,
-{
+fn connect_with<K>(
+    limits: ServerLimits,
+    handler: impl IntoAny<K>,
+) -> (RawPeer<DuplexStream>, JoinHandle<()>) {
     let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
-    let task = tokio::spawn(stoop::rt::serve(theirs, handler, limits));
+    let task = tokio::spawn(stoop::rt::serve(theirs, handler.into_any(), limits));
     (RawPeer::new(ours), task)
 }
 
 /// Starts a server on a port of its own, on the runtime of the test.
-fn listen<K, T>(limits: ServerLimits, handler: T) -> ServerHandle
-where
-    T: IntoHandler<K>,
-    <T::Handler as Handler>::Future: Send,
-    <T::Handler as Handler>::Body: Send,
-    T::Handler: Send + Sync,
-{
+fn listen<K>(limits: ServerLimits, handler: impl IntoAny<K>) -> ServerHandle {
     let server = Server::listen("127.0.0.1:0").unwrap().limits(limits);
-    server.run_here(handler).unwrap()
+    server.run_here(handler.into_any()).unwrap()
 }
 
 /// Connects to a server over a socket.

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stoop::{Handler, IntoHandler, Server, ServerHandle, ServerLimits, ServingEvent, StatusCode};
+use crate::any_handler::IntoAny;
+use stoop::{Server, ServerHandle, ServerLimits, ServingEvent, StatusCode};
 
 /// The lines of what a server has told.
 #[derive(Clone, Default)]
@@ -76,14 +77,11 @@ fn line(event: &ServingEvent<'_>) -> String {
 }
 
 /// Starts a server on a port of its own, on the runtime of the test.
-pub(super) fn observed<K, T>(limits: ServerLimits, handler: T) -> (ServerHandle, EventLog)
-where
-    T: IntoHandler<K>,
-    <T::Handler as Handler>::Future: Send,
-    <T::Handler as Handler>::Body: Send,
-    T::Handler: Send + Sync,
-{
+pub(super) fn observed<K>(
+    limits: ServerLimits,
+    handler: impl IntoAny<K>,
+) -> (ServerHandle, EventLog) {
     let log = EventLog::default();
     let server = log.observe(Server::listen("127.0.0.1:0").unwrap().limits(limits));
-    (server.run_here(handler).unwrap(), log)
+    (server.run_here(handler.into_any()).unwrap(), log)
 }

@@ -3,26 +3,24 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use stoop::{Handler, IntoHandler, Request, Server, ServerHandle, ServerLimits};
+use stoop::{Request, Server, ServerHandle, ServerLimits};
 use stoop_test::http2::Client;
 use tokio::time::{advance, sleep};
 
 use super::observed::EventLog;
 use super::{GET, dial, hello, seconds};
+use crate::any_handler::IntoAny;
 
 /// A server that never sheds `/health`.
-fn shedding<K, T>(change: impl FnOnce(&mut ServerLimits), handler: T) -> (ServerHandle, EventLog)
-where
-    T: IntoHandler<K>,
-    <T::Handler as Handler>::Future: Send,
-    <T::Handler as Handler>::Body: Send,
-    T::Handler: Send + Sync,
-{
+fn shedding<K>(
+    change: impl FnOnce(&mut ServerLimits),
+    handler: impl IntoAny<K>,
+) -> (ServerHandle, EventLog) {
     let (log, mut limits) = (EventLog::default(), ServerLimits::default());
     change(&mut limits);
     let server = log.observe(Server::listen("127.0.0.1:0").unwrap()).limits(limits);
     let server = server.never_shed(|head| head.path() == "/health");
-    (server.run_here(handler).unwrap(), log)
+    (server.run_here(handler.into_any()).unwrap(), log)
 }
 
 const HEALTH: &str = "GET /health HTTP/1.1\r\nhost: a\r\n\r\n";

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::observed::EventLog;
 use super::{GET, dial, kept_for};
+use crate::any_handler::IntoAny;
 
 /// A self-signed certificate for `localhost`, and its key.
 fn certificate() -> (String, String) {
@@ -19,18 +20,12 @@ fn certificate() -> (String, String) {
     (made.cert.pem(), made.signing_key.serialize_pem())
 }
 
-fn listen_tls<K, T>(limits: ServerLimits, handler: T) -> (ServerHandle, ClientTls)
-where
-    T: stoop::IntoHandler<K>,
-    T::Handler: Send + Sync,
-    <T::Handler as stoop::Handler>::Future: Send,
-    <T::Handler as stoop::Handler>::Body: Send,
-{
+fn listen_tls<K>(limits: ServerLimits, handler: impl IntoAny<K>) -> (ServerHandle, ClientTls) {
     let (certificate, key) = certificate();
     let tls = ServerTls::builder().certificate_pem(certificate.as_str(), key).build().unwrap();
     let client = ClientTls::builder().ca_pem(certificate).build().unwrap();
     let server = Server::listen("https://127.0.0.1:0").unwrap().limits(limits).tls(tls);
-    (server.run_here(handler).unwrap(), client)
+    (server.run_here(handler.into_any()).unwrap(), client)
 }
 
 fn address(server: &ServerHandle) -> SocketAddr {
