@@ -10,8 +10,6 @@ use std::thread;
 pub(super) struct BuildAhead {
     pub(super) step: &'static str,
     pub(super) build: fn() -> Command,
-    /// The step needs a tool that is certain to be there with `CI=true` alone.
-    pub(super) needs_ci: bool,
 }
 
 /// The builds that have not ended, in their order.
@@ -89,9 +87,9 @@ mod tests {
     #[test]
     fn a_step_finds_its_build_ended_or_builds_itself() {
         const BUILDS: &[BuildAhead] = &[
-            BuildAhead { step: "one", build: || make("one"), needs_ci: true },
-            BuildAhead { step: "two", build: || make("two"), needs_ci: false },
-            BuildAhead { step: "three", build: || make("three"), needs_ci: false },
+            BuildAhead { step: "one", build: || make("one") },
+            BuildAhead { step: "two", build: || make("two") },
+            BuildAhead { step: "three", build: || make("three") },
         ];
         let builds = BuildsAhead::default();
         builds.start(BUILDS.iter());
