@@ -1,4 +1,4 @@
-//! What later steps build, built one after the other behind the tests, which wait for most of their time.
+//! What later steps build, built one after the other behind the tests, which wait for much of their time.
 
 use crate::command::Command;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ impl BuildsAhead {
     /// Builds the next one, and says whether there was one.
     fn run_next(&self) -> bool {
         let mut state = self.lock();
-        let Some(BuildAhead { step, build, .. }) = state.waiting.pop_front() else { return false };
+        let Some(BuildAhead { step, build }) = state.waiting.pop_front() else { return false };
         state.running = Some(step);
         drop(state);
         let mut build = build().behind().build();

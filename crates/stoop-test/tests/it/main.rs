@@ -6,7 +6,7 @@
 //! - [`rfc9112`]: HTTP/1.1, in the order of the RFC; test names are its sentences
 //! - [`rfc9113`]: HTTP/2, in the order of the RFC
 //! - [`accepted`]: messages as real programs send them, which must be read
-//! - [`any_handler`]: a handler whose type is forgotten, so that the server is compiled once
+//! - [`any_handler`]: a handler whose type is forgotten, so that fewer servers are compiled
 //! - [`bodies`]: bodies that count what is asked of them, panic, or misstate their length
 //! - [`limits`]: each limit at its value, one beyond it, and without a limit
 //! - [`machines`]: short ways to drive one HTTP/1 machine

@@ -5,12 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::any_handler::IntoAny;
 use stoop::{
     Body, Client, ClientBuilder, ClientLimits, Error, ErrorKind, Phase, Request, Response, Switch,
     Upgraded, Versions,
 };
 use stoop_io::{AnyTransport, FillResult, Memory, Output, Stream, Tcp, Transport};
+
+use crate::any_handler::IntoAny;
 
 /// How many bytes a connection in memory holds in each direction.
 pub(super) const PIPE_BYTES: usize = 64 * 1024;

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::any_handler::IntoAny;
 use stoop::{Error, Request, Server, ServerHandle, ServerLimits};
 use stoop_test::peer::RawPeer;
 use tokio::io::DuplexStream;
@@ -15,6 +14,8 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
+
+use crate::any_handler::IntoAny;
 
 mod bounds;
 mod certificates;

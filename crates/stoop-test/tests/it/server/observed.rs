@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::any_handler::IntoAny;
 use stoop::{Server, ServerHandle, ServerLimits, ServingEvent, StatusCode};
+
+use crate::any_handler::IntoAny;
 
 /// The lines of what a server has told.
 #[derive(Clone, Default)]
