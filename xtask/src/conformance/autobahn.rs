@@ -7,9 +7,10 @@ use super::parts::{Choice, PartOrder, each_part};
 use super::report::{Case, CaseResult};
 use super::verdict::{CaseCount, judge};
 use crate::command::Command;
+use crate::test::programs::BuiltPrograms;
 use crate::test::serve::RunningProgram;
 use crate::test::step::StepOutcome;
-use crate::test::{programs, tools};
+use crate::test::tools;
 use crate::workspace;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -48,7 +49,7 @@ pub(super) fn run(choice: &Choice) -> StepOutcome {
 }
 
 fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
-    let echo = programs::build_and_find(ECHO, "echo")?;
+    let echo = BuiltPrograms::select(ECHO)?.example("echo")?;
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));

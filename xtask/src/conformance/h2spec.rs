@@ -4,10 +4,11 @@ use super::parts::{Choice, PartOrder, build, each_part};
 use super::report::{Case, cases};
 use super::verdict::{CaseCount, KnownFault, judge};
 use crate::command::Command;
+use crate::test::programs::BuiltPrograms;
 use crate::test::secure::Certificate;
 use crate::test::serve::RunningProgram;
 use crate::test::step::StepOutcome;
-use crate::test::{programs, tools};
+use crate::test::tools;
 use crate::workspace;
 use std::fs;
 use std::time::Duration;
@@ -62,7 +63,7 @@ pub(super) fn run(choice: &Choice) -> StepOutcome {
 
 fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2spec = build("h2spec")?;
-    let hello = programs::of_workspace("hello")?;
+    let hello = BuiltPrograms::of_workspace()?.example("hello")?;
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     each_part(

@@ -8,9 +8,10 @@ use super::parts::{Choice, PartOrder, build, each_part};
 use super::report::{Case, CaseResult};
 use super::verdict::{CaseCount, judge};
 use crate::command::Command;
+use crate::test::programs::BuiltPrograms;
 use crate::test::serve::RunningProgram;
 use crate::test::step::StepOutcome;
-use crate::test::{programs, tools};
+use crate::test::tools;
 use std::net::TcpListener;
 use std::process;
 use std::time::Duration;
@@ -36,7 +37,7 @@ pub(super) fn run(choice: &Choice) -> StepOutcome {
 
 fn run_built(choice: &Choice) -> Result<StepOutcome, StepOutcome> {
     let h2specd = build("h2specd")?;
-    let stoop = programs::of_workspace("stoop")?;
+    let stoop = BuiltPrograms::of_workspace()?.binary("stoop")?;
     let whole = choice.arguments.is_empty();
     let expected = if whole { CaseCount::Exactly(CASES) } else { CaseCount::AtLeastOne };
     let parts = OPTIONS.iter().map(|(option, _)| (*option, *option));

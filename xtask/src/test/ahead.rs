@@ -1,4 +1,4 @@
-//! What later steps build, built one after the other behind the tests, which wait for much of their time.
+//! Builds for later steps, one after the other and at low priority while the tests run, which often wait.
 
 use crate::command::Command;
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// What a later step builds.
+/// The build of a later step.
 pub(super) struct BuildAhead {
     pub(super) step: &'static str,
     pub(super) build: fn() -> Command,
@@ -32,14 +32,14 @@ struct QueueState {
 }
 
 impl BuildsAhead {
-    /// Begins with these, in a thread that ends with the last one.
+    /// Starts a thread that runs these, and ends with the last one.
     pub(super) fn start(&self, builds: impl Iterator<Item = &'static BuildAhead>) {
         self.lock().waiting.extend(builds);
         let builds = self.clone();
         thread::spawn(move || while builds.run_next() {});
     }
 
-    /// Builds the next one, and says whether there was one.
+    /// Runs the next build, and says whether there was one.
     fn run_next(&self) -> bool {
         let mut state = self.lock();
         let Some(BuildAhead { step, build }) = state.waiting.pop_front() else { return false };
@@ -53,11 +53,13 @@ impl BuildsAhead {
         true
     }
 
-    /// Leaves what `step` builds to the step, which is about to run: waits for the build that has begun, and drops one that
-    /// has not.
+    /// Takes the builds of `step`, which is about to run, from the queue, and waits for one that has begun.
     pub(super) fn leave_to(&self, step: &str) {
         let mut state = self.lock();
         state.waiting.retain(|build| build.step != step);
+        if state.running == Some(step) {
+            println!("(waits for its build, which has begun)");
+        }
         while state.running == Some(step) {
             state = self.queue.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -75,13 +77,21 @@ mod tests {
     use std::time::Duration;
     use std::{env, fs, process};
 
-    /// The file that the build of this name makes.
-    fn made(name: &str) -> PathBuf {
+    /// A file of this test.
+    fn file(name: &str) -> PathBuf {
         env::temp_dir().join(format!("stoop-xtask-ahead-{name}-{}", process::id()))
     }
 
+    /// A build that makes the file of this name once there is a file `go`.
     fn make(name: &str) -> Command {
-        Command::new("sh").args(["-c", "sleep 0.2; touch \"$0\""]).arg(made(name))
+        let script = "until [ -e \"$0\" ]; do sleep 0.01; done; touch \"$1\"";
+        Command::new("sh").args(["-c", script]).arg(file("go")).arg(file(name))
+    }
+
+    fn wait_until(builds: &BuildsAhead, is_reached: impl Fn(&QueueState) -> bool) {
+        while !is_reached(&builds.lock()) {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]
@@ -93,20 +103,16 @@ mod tests {
         ];
         let builds = BuildsAhead::default();
         builds.start(BUILDS.iter());
-        while builds.lock().running.is_none() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        // It waits for its turn.
+        wait_until(&builds, |state| state.running == Some("one"));
         builds.leave_to("two");
+        fs::write(file("go"), "").unwrap();
         builds.leave_to("one");
-        assert!(made("one").exists());
-        while !made("three").exists() {
-            thread::sleep(Duration::from_millis(1));
-        }
+        let one = file("one").exists();
+        wait_until(&builds, |state| state.running.is_none() && state.waiting.is_empty());
         builds.leave_to("three");
-        assert!(!made("two").exists());
-        for name in ["one", "three"] {
-            fs::remove_file(made(name)).unwrap();
-        }
+        let made = ["one", "two", "three"].map(|name| fs::remove_file(file(name)).is_ok());
+        fs::remove_file(file("go")).unwrap();
+        assert!(one, "the step did not wait for its build");
+        assert_eq!(made, [true, false, true]);
     }
 }

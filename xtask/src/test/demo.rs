@@ -1,7 +1,9 @@
-//! The first command of the README, `cargo run --release -- demo`, by the program that the tests build: optimizing takes minutes,
-//! and changes only how fast it is.
+//! The first command of the README, `cargo run --release -- demo`.
+//!
+//! With `CI=true` its program is built as a user builds it, with the features of the package `stoop-cli` alone, but without
+//! optimization across crates, which takes minutes more. Otherwise it is the program that the tests build.
 
-use super::programs;
+use super::programs::BuiltPrograms;
 use super::serve::RunningProgram;
 use super::step::{Context, StepOutcome};
 use crate::command::Command;
@@ -23,21 +25,32 @@ const SHOWN: &[(&str, &str)] = &[
     ("what to run next", "stoop fetch https://example.com/"),
 ];
 
-pub(crate) fn run(_: &Context) -> StepOutcome {
-    let fail = |why| StepOutcome::Failed { why, repeat: "cargo run --release -- demo".to_owned() };
-    let program = match programs::of_workspace("stoop") {
-        Ok(program) => program,
-        Err(failed) => return failed,
+/// What is built with `CI=true`: what `cargo run` chooses, in a profile that is quick to build.
+const AS_USERS: &[&str] = &["--profile", "fast", "--bin", "stoop"];
+
+/// The command that builds it with `CI=true`.
+pub(crate) fn build() -> Command {
+    Command::cargo("build").args(AS_USERS)
+}
+
+pub(crate) fn run(context: &Context) -> StepOutcome {
+    run_built(context).unwrap_or_else(|failed| failed)
+}
+
+fn run_built(context: &Context) -> Result<StepOutcome, StepOutcome> {
+    let built = match context.ci {
+        true => BuiltPrograms::select(AS_USERS)?,
+        false => BuiltPrograms::of_workspace()?,
     };
+    let demo = Command::new(built.binary("stoop")?).arg("demo");
     let began = Instant::now();
-    let ran = RunningProgram::start(&Command::new(program).arg("demo"))
-        .and_then(|mut running| running.finish(LIMIT));
-    match ran.and_then(|printed| check(&printed)) {
+    let ran = RunningProgram::start(&demo).and_then(|mut running| running.finish(LIMIT));
+    Ok(match ran.and_then(|printed| check(&printed)) {
         Ok(()) => {
             StepOutcome::Passed(format!("2,000 URLs in {:.1} s", began.elapsed().as_secs_f64()))
         }
-        Err(why) => fail(why),
-    }
+        Err(why) => StepOutcome::Failed { why, repeat: built.repeat(&demo) },
+    })
 }
 
 fn check(printed: &str) -> Result<(), String> {

@@ -2,7 +2,7 @@
 //!
 //! To add an example, add a line to `EXAMPLES`. One that is not on the list fails the step.
 
-use super::programs;
+use super::programs::BuiltPrograms;
 use super::secure;
 use super::serve::{HttpRequest, RunningProgram, send};
 use super::step::{Context, StepOutcome};
@@ -126,34 +126,35 @@ pub(crate) fn run(_: &Context) -> StepOutcome {
     if let Err(why) = check_list() {
         return StepOutcome::Failed { why, repeat: "cargo xtask test --only examples".to_owned() };
     }
+    run_all().unwrap_or_else(|failed| failed)
+}
+
+fn run_all() -> Result<StepOutcome, StepOutcome> {
+    let built = BuiltPrograms::of_workspace()?;
     let mut skipped = None;
-    for example in EXAMPLES {
-        let Example { package, name, args, .. } = example;
-        let select = ["--package", package, "--example", name];
-        let program = match programs::of_workspace(name) {
-            Ok(program) => program,
-            Err(failed) => return failed,
-        };
-        if let Err(why) = run_one(example, &program) {
-            let repeat = Command::cargo("run").args(select).arg("--").args(*args).to_string();
-            return StepOutcome::Failed { why: format!("{name}: {why}"), repeat };
+    for Example { name, args, expect, .. } in EXAMPLES {
+        let program = built.example(name)?;
+        let command = Command::new(&program).args(*args);
+        if let Err(why) = run_one(&command, expect) {
+            let why = format!("{name}: {why}");
+            return Err(StepOutcome::Failed { why, repeat: built.repeat(&command) });
         }
         if *name == "hello" {
             match secure::hello(&program, LIMIT) {
                 StepOutcome::Passed(_) => {}
                 StepOutcome::Skipped(why) => skipped = Some(why),
-                failed @ StepOutcome::Failed { .. } => return failed,
+                failed @ StepOutcome::Failed { .. } => return Err(failed),
             }
         }
     }
-    if let Some(why) = skipped {
-        return StepOutcome::Skipped(format!("{why}; the others passed"));
-    }
-    StepOutcome::Passed(format!("{} examples", EXAMPLES.len()))
+    Ok(match skipped {
+        Some(why) => StepOutcome::Skipped(format!("{why}; the others passed")),
+        None => StepOutcome::Passed(format!("{} examples", EXAMPLES.len())),
+    })
 }
 
-fn run_one(Example { args, expect, .. }: &Example, program: &str) -> Result<(), String> {
-    let mut running = RunningProgram::start(&Command::new(program).args(*args))?;
+fn run_one(command: &Command, expect: &Expectation) -> Result<(), String> {
+    let mut running = RunningProgram::start(command)?;
     match expect {
         Expectation::Prints(text) => {
             let printed = running.finish(LIMIT)?;
@@ -206,6 +207,12 @@ fn check_list() -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn examples_are_found_by_their_names() {
+        let names: BTreeSet<_> = EXAMPLES.iter().map(|example| example.name).collect();
+        assert_eq!(names.len(), EXAMPLES.len(), "cargo puts all of them into one folder");
+    }
 
     #[test]
     fn output_without_the_text_is_shown_whole() {

@@ -2,7 +2,7 @@
 
 use super::ahead::BuildAhead;
 use super::libtest::TestRun;
-use super::step::{Context, StepOutcome, TestStep};
+use super::step::{Context, StepOutcome, TestStep, failures};
 use super::{corpora, demo, examples, interface, tools};
 use crate::command::Command;
 use crate::{conformance, nevers, workspace};
@@ -11,19 +11,20 @@ use std::path::PathBuf;
 use std::{env, fs, path, thread};
 
 const TESTS: &str = "tests";
-const FEATURES: &str = "features";
 const PROTO: &str = "proto";
 const FUZZ: &str = "fuzz";
 
-/// The step from which on the builds of later steps are made behind all others: in the time that tests wait.
+/// The step with which the builds of later steps begin: tests often wait.
 pub(crate) const BUILDS_AHEAD_FROM: &str = TESTS;
 
-/// They need tools that are certain to be there with `CI=true` alone.
+/// The builds of later steps, in the order of how long they take. Some need tools that are certain to be there with
+/// `CI=true` alone, and so does their number: a machine of a developer has other work.
 pub(crate) const BUILDS_AHEAD: &[BuildAhead] = &[
     BuildAhead { step: interface::STEP, build: interface::check },
     BuildAhead { step: FUZZ, build: || cargo_fuzz().arg("build") },
     BuildAhead { step: conformance::STEP, build: conformance::build },
     BuildAhead { step: PROTO, build: || bench("build") },
+    BuildAhead { step: demo::STEP, build: demo::build },
 ];
 
 pub(crate) const STEPS: &[TestStep] = &[
@@ -43,7 +44,11 @@ pub(crate) const STEPS: &[TestStep] = &[
     TestStep { name: TESTS, summary: "unit and integration tests", run: tests },
     TestStep { name: "doctests", summary: "the examples in the documentation", run: doctests },
     TestStep { name: "docs", summary: "the documentation, warnings denied", run: docs },
-    TestStep { name: FEATURES, summary: "each crate alone, and each feature alone", run: features },
+    TestStep {
+        name: "features",
+        summary: "each crate alone, its examples, and each feature alone",
+        run: features,
+    },
     TestStep {
         name: interface::STEP,
         summary: "no private dependency in the public interface",
@@ -60,7 +65,7 @@ pub(crate) const STEPS: &[TestStep] = &[
     TestStep { name: FUZZ, summary: "each fuzz target for a few seconds", run: fuzz },
     TestStep {
         name: demo::STEP,
-        summary: "the README's first command, built for debugging, in under 30 s",
+        summary: "the README's first command, in under 30 s",
         run: demo::run,
     },
     TestStep {
@@ -149,8 +154,8 @@ fn docs(_: &Context) -> StepOutcome {
     all(&[docs.args(["--workspace", "--lib", "--no-deps", "--all-features"])], "")
 }
 
-/// Each crate by itself, and its examples, because in the workspace the features of all of them are united, and so
-/// a crate may compile there that does not compile for a user who depends on it alone.
+/// Each crate by itself, and its examples: in the workspace the features of all of them are united, and so a crate may
+/// compile there that does not compile for a user who depends on it alone.
 fn features(_: &Context) -> StepOutcome {
     if let Some(why) = tools::missing(&[&tools::CLIPPY]) {
         return StepOutcome::Skipped(why);
@@ -263,17 +268,16 @@ fn fuzz(_: &Context) -> StepOutcome {
         }
         commands.push(run.arg("--").arg(format!("-max_total_time={FUZZ_SECONDS}")));
     }
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let note = format!("{} targets, {FUZZ_SECONDS} s each", commands.len());
     // As many at once as there are cores: each target takes one.
-    thread::scope(|scope| {
-        let shares = commands.chunks(commands.len().div_ceil(cores).max(1));
-        let running: Vec<_> = shares.map(|share| scope.spawn(|| all(share, &note))).collect();
-        let ended = running.into_iter().map(|share| share.join().expect("a share panicked"));
-        let ended: Vec<_> = ended.collect();
-        let failed = ended.into_iter().find(|share| matches!(share, StepOutcome::Failed { .. }));
-        failed.unwrap_or(StepOutcome::Passed(note.clone()))
-    })
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share_len = commands.len().div_ceil(cores).max(1);
+    let failed: Vec<(String, String)> = thread::scope(|scope| {
+        let shares = commands.chunks(share_len).map(|share| scope.spawn(|| failures(share)));
+        let running: Vec<_> = shares.collect();
+        running.into_iter().flat_map(|share| share.join().expect("a share panicked")).collect()
+    });
+    StepOutcome::of_failures(&failed, note)
 }
 
 /// cargo-fuzz, which optimizes little: in a few seconds more of that gains less than the minutes that it takes to build.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use super::step::{Context, StepOutcome};
+use super::step::{Context, StepOutcome, failures};
 use crate::command::Command;
 
 /// The name of the step that installs them; it runs with `CI=true`, or when it is named.
@@ -34,22 +34,21 @@ pub(crate) const NIGHTLY_TOOLCHAIN: Tool = Tool {
     probe: &["rustup", "run", NIGHTLY, "rustc", "--version"],
     install: &["rustup", "toolchain", "install", NIGHTLY, "--profile=minimal"],
 };
-// What cargo installs is not optimized: it runs for seconds, and optimizing takes minutes.
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     name: "cargo-fuzz",
     probe: &["cargo", "fuzz", "--version"],
-    install: &["cargo", "install", "--debug", "--locked", "cargo-fuzz"],
+    install: &["cargo", "install", "--locked", "cargo-fuzz"],
 };
 pub(crate) const CARGO_DENY: Tool = Tool {
     name: "cargo-deny",
     probe: &["cargo", "deny", "--version"],
-    install: &["cargo", "install", "--debug", "--locked", "cargo-deny"],
+    install: &["cargo", "install", "--locked", "cargo-deny"],
 };
 
 /// Autobahn's suite for WebSockets.
 pub(crate) const AUTOBAHN: Tool = Tool {
     name: "Autobahn's test suite",
-    probe: &["target/tools/autobahn/bin/wstest", "--help"],
+    probe: &["test", "-f", "target/tools/autobahn/installed-2"],
     install: &["sh", "xtask/autobahn/install.sh"],
 };
 
@@ -217,10 +216,10 @@ pub(crate) fn absent(programs: &[&str]) -> Option<String> {
     Some(format!("needs {} ({install})", names.join(" and ")))
 }
 
-/// Installs the tools that are missing. It tries all, so that one report names each that failed. Packages are downloaded and
+/// Installs the tools that are missing. It tries all, and its report names each that failed. Packages are downloaded and
 /// unpacked while cargo compiles.
 pub(crate) fn install(_: &Context) -> StepOutcome {
-    let by_cargo = installs_of(TOOLS);
+    let independent = installs_of(TOOLS);
     let absent = PEERS.iter().filter(|(program, _)| !is_on_path(program));
     let packages: Vec<&str> = absent.map(|(_, package)| *package).collect();
     let mut by_packages = Vec::new();
@@ -231,32 +230,25 @@ pub(crate) fn install(_: &Context) -> StepOutcome {
     }
     // They need Go, pip and Maven, which are among the packages.
     by_packages.extend(installs_of(&[GO_HTTPBIN, PROTEGO, WARC_READERS, JWARC, PARQUET_READERS]));
-    let number = by_cargo.len() + by_packages.len();
-    let failed = thread::scope(|scope| {
-        let beside = scope.spawn(move || failures(&by_packages));
-        let mut failed = failures(&by_cargo);
+    let note = format!("{} commands", independent.len() + by_packages.len());
+    let failed: Vec<(String, String)> = thread::scope(|scope| {
+        let beside = scope.spawn(|| failures(&by_packages));
+        let mut failed = failures(&independent);
         failed.extend(beside.join().expect("installing packages panicked"));
         failed
     });
-    match failed.first() {
-        None => StepOutcome::Passed(format!("{number} commands")),
-        Some((repeat, how)) => {
-            let why = format!("{} of {number} commands failed: {how}", failed.len());
-            StepOutcome::Failed { why, repeat: repeat.clone() }
-        }
-    }
+    StepOutcome::of_failures(&failed, note)
 }
 
-/// The commands that install those of `tools` that are missing.
+/// The commands that install those of `tools` that are missing. What cargo compiles is not optimized: it runs for seconds,
+/// and optimizing takes minutes.
 fn installs_of(tools: &[Tool]) -> Vec<Command> {
     let absent = tools.iter().filter(|tool| !tool.is_installed());
-    absent.map(|tool| command(tool.install)).collect()
-}
-
-/// Runs all, and returns those that failed, each with how.
-fn failures(commands: &[Command]) -> Vec<(String, String)> {
-    let failure = |command: &Command| Some((command.to_string(), command.run().err()?));
-    commands.iter().filter_map(failure).collect()
+    let install = |tool: &Tool| match tool.install {
+        ["cargo", "install", ..] => command(tool.install).arg("--debug"),
+        _ => command(tool.install),
+    };
+    absent.map(install).collect()
 }
 
 /// Whether a shell finds it, or a file with its whole path is there. Servers are in /usr/sbin, which is not on every

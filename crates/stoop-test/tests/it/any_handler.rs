@@ -1,4 +1,6 @@
-//! A handler whose type is forgotten: a server for each type of its own would be most of what there is to compile.
+//! A type-erased handler, with which the server is compiled once for each type of content, and not once for each handler.
+//!
+//! Helpers of tests take it. Tests of handlers themselves pass them to the server as they are.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,10 +11,9 @@ use stoop::{Answer, BoxError, Handler, IntoHandler, IntoResponse, Request, Respo
 type AnyFuture<B> = Pin<Box<dyn Future<Output = Response<B>> + Send>>;
 
 /// A handler that answers as another one does, at once or later, with responses of the same type.
-#[derive(Clone)]
 pub(crate) struct AnyHandler<B>(Arc<dyn Fn(Request) -> Answer<AnyFuture<B>, B> + Send + Sync>);
 
-/// What can be made one.
+/// Conversion of a handler into an [`AnyHandler`].
 pub(crate) trait IntoAny<Kind> {
     type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static;
     fn into_any(self) -> AnyHandler<Self::Body>;
