@@ -206,6 +206,15 @@ impl Deadlines {
         Due { total: self.total, head: self.head, is_watched: self.is_watched }
     }
 
+    /// What was sent has arrived: its response is waited for, since the wait began in which this long has passed.
+    #[cold]
+    pub(super) fn arrived(&mut self, waited: Duration) {
+        match self.own.and_then(|own| own.checked_sub(waited)) {
+            Some(began) => self.moved_at(began),
+            None => self.moved(),
+        }
+    }
+
     /// The same as [`moved`](Self::moved), as of then.
     pub(super) fn moved_at(&mut self, then: Instant) {
         self.moved();
@@ -272,8 +281,10 @@ impl Deadlines {
         if self.waiting != waiting {
             self.waiting = waiting;
             let limit = match waiting {
-                Waiting::Nothing | Waiting::Caller | Waiting::Head => None,
-                Waiting::Sending | Waiting::Unacknowledged => time.send_idle,
+                Waiting::Nothing | Waiting::Caller => None,
+                Waiting::Sending => time.send_idle,
+                Waiting::Unacknowledged => time.send_idle.into_iter().chain(time.head_wait).min(),
+                Waiting::Head => time.head_wait,
                 Waiting::Content => time.read_idle,
             };
             let limit = limit.filter(|_| self.is_watched);

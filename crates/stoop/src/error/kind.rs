@@ -67,7 +67,8 @@ pub enum ErrorKind {
     Reset,
     /// No head of a final response within the time for it, [`ClientTime::head`](crate::ClientTime::head).
     FirstByteTimeout,
-    /// Nothing more of the content arrived, or of the request could be sent, within the time for it.
+    /// Nothing more of the content arrived, no response began, or nothing of the request could be sent, within the time
+    /// for it.
     ReadTimeout,
     /// The content came more slowly than the least that is accepted.
     SlowBody,

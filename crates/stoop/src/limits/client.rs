@@ -78,6 +78,7 @@ impl Default for ClientLimits {
 /// | `queue`, `dns`, `connect`, `tls` | `QueueTimeout`, `DnsTimeout`, `ConnectTimeout`, `TlsTimeout` | its own |
 /// | `head` | `FirstByteTimeout` | `Queue`, `Dns`, `Connect`, `Tls`, `Send`, `Wait` or `Redirect` |
 /// | `send_idle` | `ReadTimeout` | `Send`, and `Wait` if the server is gone |
+/// | `head_wait` | `ReadTimeout` | `Wait` |
 /// | `read_idle` | `ReadTimeout` | `Receive` |
 /// | `body_bytes_per_second_min` | `SlowBody` | `Receive` |
 /// | `total` | `TotalTimeout` | any |
@@ -113,6 +114,9 @@ pub struct ClientTime {
     /// too while the request waits for its turn on the connection that they share; they do not count if
     /// the server keeps the window of its stream closed.
     pub send_idle: Option<Duration>,
+    /// Without the head of a response, final or interim (1xx), once the request is sent: no limit but [`head`](ClientTime::head)
+    /// and [`total`](ClientTime::total), which redirects and repetitions share. Each of those has this time anew.
+    pub head_wait: Option<Duration>,
     /// Without a byte of the response's content while its owner waits for it: 90 s, twice what servers
     /// of event streams leave between two heartbeats, and more.
     pub read_idle: Option<Duration>,
@@ -145,6 +149,12 @@ impl ClientTime {
     pub(crate) fn head_limit(&self) -> Option<Duration> {
         self.head.filter(|head| self.total.is_none() || *head != Self::HEAD)
     }
+
+    /// Whether the head of a response is waited for no longer than an acknowledgment of the request.
+    pub(crate) fn head_wait_is_first(&self) -> bool {
+        let is_first = |wait| self.send_idle.is_none_or(|idle| wait <= idle);
+        self.head_wait.is_some_and(is_first)
+    }
 }
 
 impl Default for ClientTime {
@@ -156,6 +166,7 @@ impl Default for ClientTime {
             tls: Some(Duration::from_secs(10)),
             head: Some(Self::HEAD),
             send_idle: Some(Duration::from_secs(30)),
+            head_wait: None,
             read_idle: Some(Duration::from_secs(90)),
             body_grace: Duration::from_secs(10),
             body_window: Duration::from_secs(20),

@@ -6,7 +6,8 @@ use stoop::{Body, ClientTime, ErrorKind, Phase, Redirects, Request};
 use tokio::time::{Instant, sleep};
 
 use super::kit::{
-    FetchOutcome, OK, ScriptedServer, URL, fetch, fetch_request, limited, ok, scripted_by, settle,
+    FetchOutcome, OK, ScriptedServer, URL, fetch, fetch_request, limited, ok, post, scripted_by,
+    settle,
 };
 use crate::client::kit::counts;
 
@@ -82,6 +83,57 @@ async fn the_total_covers_every_phase() {
         dripping(peer, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n", "a: b\r\n")
     };
     get_fails_after(total, trailers, 2000, kind, Phase::Receive).await;
+}
+
+/// `head_wait` holds for each response, interim ones too, and begins once the request is sent.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_answer_is_waited_for_as_long_as_each_head_may_take() {
+    let time = |wait, send_idle| {
+        let mut time = only_total(Duration::from_secs(60));
+        time.head_wait = Some(Duration::from_millis(wait));
+        time.send_idle = send_idle;
+        time
+    };
+    let kind = ErrorKind::ReadTimeout;
+    for (wait, send_idle) in [(2000, None), (2000, Some(Duration::from_secs(1)))] {
+        get_fails_after(time(wait, send_idle), ScriptedServer::stall, wait, kind, Phase::Wait)
+            .await;
+    }
+    async fn interim(mut peer: ScriptedServer) {
+        peer.head().await;
+        for _ in 0..3 {
+            sleep(Duration::from_millis(1500)).await;
+            peer.send("HTTP/1.1 103 Early Hints\r\n\r\n").await;
+        }
+        peer.stall().await;
+    }
+    get_fails_after(time(2000, None), interim, 6500, kind, Phase::Wait).await;
+    // A head that drips is no head.
+    async fn dripping_head(mut peer: ScriptedServer) {
+        peer.head().await;
+        for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
+            peer.send([byte]).await;
+            sleep(Duration::from_millis(90)).await;
+        }
+    }
+    get_fails_after(time(2000, None), dripping_head, 2000, kind, Phase::Wait).await;
+    // The caller may take as long as it likes to make content, and the server to send its own.
+    async fn slow(mut peer: ScriptedServer) {
+        peer.skip("\r\n0\r\n\r\n").await;
+        sleep(Duration::from_millis(1900)).await;
+        peer.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").await;
+        sleep(Duration::from_secs(5)).await;
+        peer.answer("ok").await;
+    }
+    let client = scripted_by(limited(|limits| limits.time = time(2000, None)), slow);
+    let (sender, body) = Body::channel(1);
+    let sending = async move {
+        sleep(Duration::from_secs(5)).await;
+        sender.send("piece").await.unwrap();
+        sender.finish().await.unwrap();
+    };
+    let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
+    assert_eq!(outcome, ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -383,11 +383,11 @@ fn poll_deadline(
         deadlines.moved();
         return Poll::Ready(None);
     }
-    if is_idle && waiting == Waiting::Unacknowledged {
+    if is_idle && waiting == Waiting::Unacknowledged && !time.head_wait_is_first() {
         let arrived = http1.wire.has_arrived();
         http1.unacknowledged_from = http1.unacknowledged_from.filter(|from| arrived <= *from);
         if http1.unacknowledged_from.is_none() {
-            deadlines.moved();
+            deadlines.arrived(time.send_idle.unwrap_or_default());
             return Poll::Ready(None);
         }
         let silent = "the server has acknowledged nothing of the request";

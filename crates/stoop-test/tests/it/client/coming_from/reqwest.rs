@@ -71,8 +71,11 @@ async fn limits(rows: &mut Rows) -> Outcome {
         assert_eq!(error.kind(), ErrorKind::ConnectTimeout);
     });
     row!(rows, [builder, limits, limit] "ClientBuilder::read_timeout(limit)" => {
-        limits.time.read_idle = Some(limit); builder.limits(limits)
-    }, made => assert!(fetched(made, "/").await.is_ok()));
+        limits.time.read_idle = Some(limit); limits.time.head_wait = Some(limit); builder.limits(limits)
+    }, made => {
+        let error = fetched(made, "/hang").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ReadTimeout);
+    });
     row!(rows, [builder, limits, limit] "ClientBuilder::pool_idle_timeout(limit)" => {
         limits.pool.idle = limit; builder.limits(limits)
     }, made => assert!(fetched(made, "/").await.is_ok()));

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use stoop::Request;
+use stoop::{ErrorKind, Phase, Request};
 use stoop_test::frames::{flag, window_update};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -44,6 +44,32 @@ async fn a_server_that_answers_at_once_after_a_pause_is_not_asked_whether_it_is_
         sleep(Duration::from_secs(10)).await;
     }
     assert_eq!(lines_with("PING", &mut tell), [""; 0]);
+}
+
+/// A server that is there, as its acknowledgments of PING frames say, and does not answer.
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_reset_whose_response_does_not_begin_in_time() {
+    let (told, mut tell) = mpsc::unbounded_channel();
+    let client = over_http2(
+        |limits| {
+            limits.time.head_wait = Some(Duration::from_secs(8));
+            limits.time.total = Some(Duration::from_secs(60));
+        },
+        move |peer| {
+            let told = told.clone();
+            async move {
+                let mut frames = FrameServer::accept(peer, NO_SETTINGS).await;
+                let stream = frames.next_request().await;
+                assert_eq!(stream, 1);
+                told.send(frames.next_stream_frame().await).unwrap();
+            }
+        },
+    );
+    let begun = tokio::time::Instant::now();
+    let error = client.get(URL).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::ReadTimeout, Phase::Wait));
+    assert!((8000..8100).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
+    assert!(tell.recv().await.unwrap().starts_with("RST_STREAM 1 "));
 }
 
 /// An upload of which the server reads nothing ends after its response is complete.
