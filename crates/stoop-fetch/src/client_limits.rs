@@ -7,7 +7,7 @@ use stoop::{ClientLimits, ClientTime};
 use crate::settings::Settings;
 
 /// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
-/// connecting, or for slow content: a run that grants a minute means it. And no URL waits for a connection, because the
+/// connecting, or for silent servers and slow content: a run that grants a minute means it. And no URL waits for a connection, because the
 /// permits are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
 pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let mut limits = ClientLimits::default();
@@ -46,7 +46,7 @@ fn time(settings: &Settings) -> ClientTime {
     time.tls = None;
     time.head = None;
     time.send_idle = None;
-    time.read_idle = settings.read_timeout;
+    (time.head_wait, time.read_idle) = (settings.read_timeout, settings.read_timeout);
     time.body_grace = Duration::ZERO;
     let (rate, behind) = settings.body_rate_min.unwrap_or((0, Duration::ZERO));
     (time.body_bytes_per_second_min, time.body_window) = (rate, behind);
@@ -83,12 +83,12 @@ mod tests {
     }
 
     #[test]
-    fn content_may_be_as_silent_and_as_slow_as_the_run_says() {
+    fn a_server_may_be_as_silent_and_content_as_slow_as_the_run_says() {
         let (read_timeout, behind) = (Some(Duration::from_secs(7)), Duration::from_secs(9));
         let body_rate_min = Some((1_000, behind));
         let settings = Settings { read_timeout, body_rate_min, ..Settings::default() };
         let time = limits(&settings).time;
-        assert_eq!(time.read_idle, read_timeout);
+        assert_eq!((time.head_wait, time.read_idle), (read_timeout, read_timeout));
         assert_eq!((time.body_bytes_per_second_min, time.body_window), (1_000, behind));
         assert_eq!(time.body_grace, Duration::ZERO);
     }
@@ -99,8 +99,8 @@ mod tests {
         let settings = Settings { timeout: Duration::from_secs(90), ..Settings::default() };
         let limits = limits(&settings);
         let time = &limits.time;
-        let waits = [time.dns, time.connect, time.tls, time.head, time.send_idle];
-        assert_eq!(waits, [None; 5]);
+        let waits = [time.dns, time.connect, time.tls, time.head, time.send_idle, time.head_wait];
+        assert_eq!(waits, [None; 6]);
         assert_eq!((time.read_idle, time.body_bytes_per_second_min), (None, 0));
         assert_eq!(time.total, Some(settings.timeout));
         let http2 = &limits.wire.http2;

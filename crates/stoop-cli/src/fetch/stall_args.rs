@@ -1,4 +1,4 @@
-//! The options of `stoop fetch` on how fast content comes: what stands still, or comes slowly, and how much is read.
+//! The options of `stoop fetch` on servers that are silent or slow, and on how much content is read in a second.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use stoop_fetch::Fetch;
 
 use crate::units;
 
-/// When content is given up that does not come, and how fast it comes at most.
+/// When a server is given up that sends nothing or too slowly, and how fast content comes at most.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StallArgs {
-    /// Longest that a server may send nothing while content is received [default: the deadline]
+    /// Longest that a server may send nothing, of a head or of content [default: the deadline]
     ///
-    /// The URL has the error read_timeout then, which --retry repeats
+    /// It begins when the request is sent. The URL has the error read_timeout then, which --retry repeats
     #[arg(long, value_name = "SECONDS", value_parser = units::duration)]
     read_timeout: Option<Duration>,
 

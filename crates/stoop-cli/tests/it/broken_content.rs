@@ -20,7 +20,7 @@ const LENGTH: usize = 3 << 20;
 
 /// A server of content whose first responses break off: `/KIND/N/LENGTH` breaks off `N` times. By its kind the connection
 /// is closed after half of the content (`half`), or reset (`reset`), or stays open (`silent`), or what follows is no chunk
-/// (`malformed`); `busy` is answered 503 with half of its content.
+/// (`malformed`); `busy` is answered 503 with half of its content, and `mute` not at all.
 struct BreakingServer {
     address: SocketAddr,
     asked: Arc<Mutex<BTreeMap<String, usize>>>,
@@ -73,6 +73,7 @@ fn serve(mut stream: &TcpStream, asked: &Mutex<BTreeMap<String, usize>>) -> Opti
         let whole = format!("200 OK\r\ncontent-length: {}", content.len());
         match kind {
             _ if count > broken => send(&whole, &content)?,
+            "mute" => {}
             "busy" => send(&whole.replace("200 OK", "503 Busy"), half)?,
             "malformed" => send("200 OK\r\ntransfer-encoding: chunked", b"4\r\nhalf\r\nno\r\n")?,
             _ => send(&whole, half)?,
@@ -80,7 +81,7 @@ fn serve(mut stream: &TcpStream, asked: &Mutex<BTreeMap<String, usize>>) -> Opti
         if count <= broken {
             match kind {
                 // Until the client is gone.
-                "silent" => drop(reader.read_line(&mut String::new())),
+                "silent" | "mute" => drop(reader.read_line(&mut String::new())),
                 "reset" => {
                     // What has arrived stays readable until then.
                     thread::sleep(Duration::from_millis(200));
@@ -241,8 +242,11 @@ fn a_speed_is_a_number_of_bytes_and_a_time_is_at_most_an_hour() {
 }
 
 #[test]
-fn content_that_stands_still_is_given_up_and_asked_for_again() {
+fn a_server_that_is_silent_is_given_up_and_asked_again() {
     for (options, path, outcome, asked) in [
+        ("--read-timeout 0.3", "/mute/1/1000", "read_timeout", 1),
+        ("--read-timeout 0.3 --retry 1", "/mute/1/1000", "200", 2),
+        ("--read-timeout 60 -t 0.5", "/mute/1/1000", "total_timeout", 1),
         ("--read-timeout 0.3", "/silent/1/1000", "read_timeout", 1),
         ("--read-timeout 0.3 --retry 1", "/silent/1/1000", "200", 2),
         ("--read-timeout 0.3 --retry 1", "/silent/2/1000", "read_timeout", 2),
@@ -262,7 +266,10 @@ fn content_that_stands_still_is_given_up_and_asked_for_again() {
         assert_eq!((code(record).as_str(), server.asked(path)), (outcome, asked), "{told}");
         if outcome == "read_timeout" {
             let told = (&record["error_phase"], &record["status"]);
-            assert_eq!(told, (&"receive".into(), &200.into()), "{record}");
+            match path.starts_with("/mute/") {
+                true => assert_eq!(told, (&"wait".into(), &Value::Null), "{record}"),
+                false => assert_eq!(told, (&"receive".into(), &200.into()), "{record}"),
+            }
         }
     }
 }

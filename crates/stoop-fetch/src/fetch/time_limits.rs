@@ -22,11 +22,11 @@ impl Fetch {
         self
     }
 
-    /// The longest that a server may send nothing of the content of a response while there is more to come. By default as
-    /// long as the deadline: a run of long files, whose deadline is long, should have one. A record of the kind
-    /// `read_timeout` and the phase `receive` says that it was over, which is retried where the client has
-    /// [`Retries`](stoop::Retries). What content waits for memory, or until it is written, does not count, and neither does
-    /// what comes before the head of a response.
+    /// The longest that a server may send nothing: no head of a response, final or interim, once the request is sent, and
+    /// then none of its content while there is more to come. By default as long as the deadline: a run of long files, whose
+    /// deadline is long, should have one. A record of the kind `read_timeout` and the phase `wait` or `receive` says that it
+    /// was over, which is retried where the client has [`Retries`](stoop::Retries). What content waits for memory, or until
+    /// it is written, does not count.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.settings.read_timeout = Some(timeout.min(FOREVER));
         self
