@@ -8,7 +8,7 @@ use std::io::{self, Cursor, ErrorKind, Read};
 use std::sync::{Arc, OnceLock, Weak};
 
 use bytes::Bytes;
-use stoop::{Error, Method, Request, StatusCode};
+use stoop::{Method, Request, StatusCode};
 use tokio::runtime::{Builder, Runtime};
 
 use self::in_turn::NestedSitemap;
@@ -16,7 +16,7 @@ use crate::capture::{BodyBudget, Collector};
 use crate::concurrency::Concurrency;
 use crate::fetcher::{Fetcher, Fetchers};
 use crate::record::Outcome;
-use crate::robots_gate::{Permission, RobotsGate};
+use crate::robots_gate::RobotsGate;
 use crate::robots_known::KnownRobots;
 use crate::run_state::RunState;
 use crate::schedule::host_key;
@@ -26,9 +26,6 @@ use crate::turns::InTurn;
 
 /// What sitemaps.org allows a sitemap to have.
 const BYTES_MAX: usize = 50 << 20;
-
-/// How many origins are asked for robots.txt on the way to one sitemap.
-const ORIGINS_MAX: usize = 10;
 
 /// How often a sitemap is asked for that is answered 429 or 503.
 const ATTEMPTS_MAX: u32 = 3;
@@ -83,7 +80,7 @@ pub struct NestedSitemaps {
 /// What fetches a sitemap.
 struct SitemapClient {
     fetcher: Fetcher,
-    robots: Option<RobotsGate>,
+    robots: Option<Arc<RobotsGate>>,
     /// The host whose last sitemap was given up because of 429 or 503.
     overloaded: Vec<u8>,
 }
@@ -175,7 +172,7 @@ impl SitemapClient {
         let robots = match known {
             Some(known) => {
                 let client = fetchers.for_robots(settings).map_err(io::Error::other)?;
-                Some(RobotsGate::new(Arc::clone(known), client))
+                Some(Arc::new(RobotsGate::new(Arc::clone(known), client)))
             }
             None => None,
         };
@@ -191,7 +188,7 @@ impl SitemapClient {
         }
         let mut attempt = 1;
         loop {
-            let mut outcome = self.fetch_once(url, in_turn).await?;
+            let mut outcome = self.fetch_once(url, in_turn).await;
             let is_overloaded = outcome.overloaded.is_some() && in_turn.is_some();
             if is_overloaded && attempt < ATTEMPTS_MAX && self.overloaded != host {
                 attempt += 1;
@@ -210,46 +207,10 @@ impl SitemapClient {
         }
     }
 
-    /// Fetches a sitemap once, if robots.txt allows that.
-    async fn fetch_once(
-        &self,
-        url: &str,
-        in_turn: Option<&Arc<RunState>>,
-    ) -> Result<Outcome, String> {
+    /// Fetches a sitemap once, if robots.txt allows that: each request in its turn, where there are turns.
+    async fn fetch_once(&self, url: &str, in_turn: Option<&Arc<RunState>>) -> Outcome {
         let request = self.fetcher.request(url, None);
-        if let Ok(Some(url)) = request.as_ref().map(Request::url) {
-            self.ask(url).await?;
-        }
-        let mut outcome = self.send(in_turn, request).await;
-        // Where a redirect leads to an origin that was not asked yet, what that says decides whether it is followed.
-        for _ in 0..ORIGINS_MAX {
-            let Some(to) = outcome.unfollowed.take() else { break };
-            self.ask(&to).await?;
-            outcome = self.send(in_turn, self.fetcher.request(url, None)).await;
-        }
-        Ok(outcome)
-    }
-
-    /// Asks whether robots.txt allows a URL.
-    ///
-    /// # Errors
-    /// It does not, or is not known.
-    async fn ask(&self, url: &str) -> Result<(), String> {
-        let Some(robots) = &self.robots else { return Ok(()) };
-        match robots.ask(url).await {
-            Permission::Granted { .. } => Ok(()),
-            Permission::Denied { outcome, .. } | Permission::Unknown(outcome) => Err(why(&outcome)),
-        }
-    }
-
-    /// Sends a request and those that follow from it, each in its turn where there are turns.
-    async fn send(
-        &self,
-        in_turn: Option<&Arc<RunState>>,
-        request: Result<Request, Error>,
-    ) -> Outcome {
-        let Some(run) = in_turn else { return self.fetcher.fetch(request, &()).await };
-        let mut in_turn = InTurn::new(NestedSitemap::new(run, self.robots.as_ref()));
+        let mut in_turn = InTurn::new(NestedSitemap::new(in_turn, self.robots.as_ref()));
         if let Ok(Some(url)) = request.as_ref().map(Request::url)
             && let Err(ended) = in_turn.turn(url).await
         {

@@ -221,8 +221,7 @@ impl Politeness {
     /// that it asked first are forgotten, and are asked again when they have another job.
     ///
     /// A redirect is followed where the file of its origin allows that, and is otherwise a record of the kind
-    /// `robots_denied` too. The first redirect to an origin has its job begin again once the file was fetched; one of a
-    /// method that is not safe (RFC 9110 §9.2.1) is not followed, but told by its status.
+    /// `robots_denied` too. Where that file is not known yet, the job waits for it, and its clock stands still meanwhile.
     ///
     /// ```
     /// use stoop_fetch::{Fetch, Politeness};

@@ -102,8 +102,6 @@ pub struct Outcome {
     pub(crate) is_not_spoken: bool,
     /// The hosts of the job were told what came of its requests, by the time when this was certain.
     pub(crate) is_told: bool,
-    /// Where a redirect leads that was not followed because its origin has to be asked for robots.txt first.
-    pub(crate) unfollowed: Option<Box<str>>,
     /// The URL of the request that says so of its host, where redirects led to it.
     pub(crate) blamed: Option<Box<str>>,
     /// Everything else; gathered only for formats that need it.
@@ -127,7 +125,6 @@ impl Outcome {
             is_host_silent: false,
             is_not_spoken: false,
             is_told: false,
-            unfollowed: None,
             blamed: None,
             details: None,
             capture: None,
@@ -148,14 +145,6 @@ impl Outcome {
         match &self.capture {
             Some(capture) => &capture.exchanges,
             None => self.exchanges.as_deref().unwrap_or_default(),
-        }
-    }
-
-    /// The exchanges of a job that ends otherwise.
-    pub(crate) fn into_exchanges(self) -> Vec<Exchange> {
-        match self.capture {
-            Some(capture) => capture.exchanges,
-            None => self.exchanges.map(Vec::from).unwrap_or_default(),
         }
     }
 

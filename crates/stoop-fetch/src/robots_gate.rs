@@ -1,5 +1,6 @@
 //! Asks for robots.txt before a job is fetched: once for each origin of the run, however many jobs wait for it.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ pub(crate) enum Permission {
     Unknown(Outcome),
 }
 
+/// A [`Permission`] that is asked for.
+pub(crate) type Asking = Pin<Box<dyn Future<Output = Permission>>>;
+
 impl RobotsGate {
     /// Keeps what it is told in `known`.
     pub(crate) fn new(known: Arc<KnownRobots>, client: RobotsClient) -> Self {
@@ -50,6 +54,19 @@ impl RobotsGate {
                 }
             }
         }
+    }
+
+    /// Asks whether `url` may be fetched, unless it is known that it may.
+    pub(crate) fn asking(self: &Arc<Self>, url: &str) -> Option<Asking> {
+        let (origin, path) = split(url);
+        let is_granted = self.known.answer(origin).is_some_and(|answer| match &*answer {
+            RobotsAnswer::Says { access, why } => {
+                self.known.denial(access, why.as_deref(), path).is_none()
+            }
+            RobotsAnswer::Silent(_) => false,
+        });
+        let (gate, url) = (Arc::clone(self), Box::<str>::from(url));
+        (!is_granted).then(|| Box::pin(async move { gate.ask(&url).await }) as Asking)
     }
 
     /// The Crawl-delay of the origin of `url`, zero where it has none, if its robots.txt is known.

@@ -74,11 +74,11 @@ impl KnownRobots {
         }
     }
 
-    /// What becomes of a redirect to `url`: it is followed where that is known to be allowed, and is the response where
-    /// the origin has to be asked first.
+    /// What becomes of a redirect to `url`: it is followed unless that is known to be denied. Where the origin has to be asked
+    /// first, the redirect waits for that as it does for its turn.
     pub(crate) fn redirect(&self, url: &str) -> RedirectAction {
         let (origin, path) = split(url);
-        let Some(answer) = self.answer(origin) else { return RedirectAction::Stop };
+        let Some(answer) = self.answer(origin) else { return RedirectAction::Follow };
         match &*answer {
             RobotsAnswer::Says { access, why } => match self.denial(access, why.as_deref(), path) {
                 None => RedirectAction::Follow,

@@ -60,7 +60,7 @@ pub(crate) fn work<F: RecordFormat>(
         let robots = match &known {
             Some(known) => {
                 let client = run.fetchers.for_robots(&run.settings).map_err(io::Error::other)?;
-                Some(RobotsGate::new(Arc::clone(known), client))
+                Some(Arc::new(RobotsGate::new(Arc::clone(known), client)))
             }
             None => None,
         };
@@ -121,7 +121,7 @@ struct Worker<F> {
     run: Arc<RunState>,
     index: usize,
     fetcher: Fetcher,
-    robots: Option<RobotsGate>,
+    robots: Option<Arc<RobotsGate>>,
     /// The worker's part of the rate of all requests, if they have one: then the dispatcher alone begins what is sent.
     rate: Option<RateShare>,
     /// Lines taken from the lane and not yet started.

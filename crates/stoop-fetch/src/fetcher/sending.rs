@@ -4,14 +4,13 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use stoop::{Error, ErrorKind, Method, RedirectAction, Request, Response, StatusCode};
+use stoop::{Error, ErrorKind, Method, Request, Response, StatusCode};
 
+use super::Fetcher;
 use super::answers::watched;
-use super::{Fetcher, target};
 use crate::bandwidth::ContentReader;
 use crate::capture::{Capture, Clock, Collected, Exchange, Part, may_go_on, recorded};
 use crate::record::{Outcome, micros};
-use crate::robots_known::KnownRobots;
 
 /// What answers a request for the rest of content, and has not that: another part, or that there is none.
 const NOT_WHOLE: [StatusCode; 2] = [StatusCode::PARTIAL_CONTENT, StatusCode::RANGE_NOT_SATISFIABLE];
@@ -231,9 +230,6 @@ impl Fetcher {
         let mut outcome =
             self.describer.outcome(response, received.as_ref().map(|bytes| *bytes), details);
         outcome.capture = capture;
-        if let (Some(robots), Ok(_)) = (&self.robots, &received) {
-            outcome.unfollowed = unfollowed_redirect(response, robots);
-        }
         if let (Some(bandwidth), Ok(_)) = (&self.bandwidth, &received) {
             bandwidth.drain(response.body_mut());
         }
@@ -280,13 +276,4 @@ async fn content_of(request: &Request) -> Bytes {
         }
         _ => Bytes::new(),
     }
-}
-
-/// Where a response leads that is a redirect to an origin that was not asked for robots.txt yet.
-fn unfollowed_redirect(response: &Response, robots: &KnownRobots) -> Option<Box<str>> {
-    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let location = response.field("location").filter(|_| is_redirect)?;
-    let to = target(response.url()?, location)?;
-    let stops = robots.redirect(to.as_str()) == RedirectAction::Stop;
-    stops.then(|| String::from(to).into())
 }

@@ -18,7 +18,6 @@ const OK: Outcome = Outcome {
     is_host_silent: false,
     is_not_spoken: false,
     is_told: false,
-    unfollowed: None,
     blamed: None,
     details: None,
 };

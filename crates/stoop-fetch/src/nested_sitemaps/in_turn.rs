@@ -10,30 +10,30 @@ use crate::turns::{Asker, Mail, Post, Turn};
 
 /// A sitemap that is fetched.
 pub(super) struct NestedSitemap<'a> {
-    run: &'a Arc<RunState>,
-    robots: Option<&'a RobotsGate>,
+    run: Option<&'a Arc<RunState>>,
+    robots: Option<&'a Arc<RobotsGate>>,
     has_permit: Cell<bool>,
 }
 
 impl<'a> NestedSitemap<'a> {
     /// One that has neither a permit nor a place yet.
-    pub(super) fn new(run: &'a Arc<RunState>, robots: Option<&'a RobotsGate>) -> Self {
+    pub(super) fn new(run: Option<&'a Arc<RunState>>, robots: Option<&'a Arc<RobotsGate>>) -> Self {
         Self { run, robots, has_permit: Cell::new(false) }
     }
 
     fn give_permit_back(&self) {
-        if self.has_permit.take() {
-            self.run.give_back_permit(None);
+        if let Some(run) = self.run.filter(|_| self.has_permit.take()) {
+            run.give_back_permit(None);
         }
     }
 }
 
 impl Asker for NestedSitemap<'_> {
-    fn run(&self) -> &Arc<RunState> {
+    fn run(&self) -> Option<&Arc<RunState>> {
         self.run
     }
 
-    fn robots(&self) -> Option<&RobotsGate> {
+    fn robots(&self) -> Option<&Arc<RobotsGate>> {
         self.robots
     }
 
@@ -47,7 +47,9 @@ impl Asker for NestedSitemap<'_> {
 
     fn wait_for(&self, worker: usize, turn: Turn, _since: Instant) {
         self.give_permit_back();
-        self.run.post(worker, Mail::Want(turn));
+        if let Some(run) = self.run {
+            run.post(worker, Mail::Want(turn));
+        }
     }
 
     fn end_wait(&self, is_granted: bool) {

@@ -29,17 +29,17 @@ fn ask<'a>(robots: &'a KnownRobots, origin: &'a str) -> Asking<'a> {
 }
 
 #[test]
-fn a_redirect_is_followed_where_that_is_known_to_be_allowed() {
+fn a_redirect_is_followed_unless_that_is_known_to_be_denied() {
     let robots = KnownRobots::new("a");
-    assert_eq!(robots.redirect("http://b/x"), RedirectAction::Stop);
+    assert_eq!(robots.redirect("http://b/x"), RedirectAction::Follow);
     let asking = ask(&robots, "http://b");
-    assert_eq!(robots.redirect("http://b/x"), RedirectAction::Stop);
+    assert_eq!(robots.redirect("http://b/x"), RedirectAction::Follow);
     asking.end(says("user-agent: *\ndisallow: /x"));
     let denied = robots.redirect("http://b/x");
     let why = "where it leads: its robots.txt does not allow it to \"a\"";
     assert_eq!(denied, RedirectAction::Deny(why.to_owned()));
     assert_eq!(robots.redirect("http://b/y"), RedirectAction::Follow);
-    assert_eq!(robots.redirect("https://b/y"), RedirectAction::Stop, "another origin");
+    assert_eq!(robots.redirect("https://b/x"), RedirectAction::Follow, "another origin");
 }
 
 #[test]

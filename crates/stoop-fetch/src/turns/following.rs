@@ -8,12 +8,15 @@ use std::time::Instant;
 use super::mailbox::{Mail, Post};
 use super::said::Said;
 use super::ticket::{Answer, Ticket};
+use crate::robots_gate::{Asking, Permission};
 use crate::schedule::{Feedback, HostId};
 
 /// The state of the requests of a job that follow from its first one.
 #[derive(Default)]
 pub(super) struct Following {
     pub(super) said: Said,
+    /// What robots.txt says to its next request, if that is asked for.
+    pub(super) question: Option<Question>,
     /// The key of its next request's host that is being looked up.
     pub(super) lookup: Option<Lookup>,
     /// The turn that the job waits for.
@@ -22,6 +25,15 @@ pub(super) struct Following {
     pub(super) place: Option<Place>,
     /// The host of the last request was told what came of it, because another follows.
     pub(super) is_told: bool,
+}
+
+/// Whether robots.txt allows a request for this URL.
+pub(super) struct Question {
+    pub(super) url: Box<str>,
+    /// No request comes before it.
+    pub(super) is_first: bool,
+    pub(super) asking: Asking,
+    pub(super) since: Instant,
 }
 
 /// The key of a host that is being looked up, for a request for this URL.
@@ -54,6 +66,18 @@ pub(super) struct Place {
 }
 
 impl Following {
+    /// Waits for what robots.txt says, if that is asked for, and returns it with the question.
+    pub(super) fn poll_question(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<(Question, Permission)>> {
+        let Some(question) = &mut self.question else { return Poll::Ready(None) };
+        let Poll::Ready(permission) = question.asking.as_mut().poll(cx) else {
+            return Poll::Pending;
+        };
+        Poll::Ready(self.question.take().map(|question| (question, permission)))
+    }
+
     /// Waits for the key of the host, if it is looked up, and returns it with what it was looked up for.
     pub(super) fn poll_lookup(
         &mut self,

@@ -8,26 +8,27 @@ use std::time::Instant;
 
 use stoop::{Error, Phase, Request};
 
-use super::following::{Following, Lookup, Wait};
+use super::following::{Following, Lookup, Question, Wait};
 use super::mailbox::{Mail, Post};
 use super::said::uncounted;
 use super::ticket::{Answer, Turn};
 use crate::addresses::UrlHost;
 use crate::capture::{Clock, forget_left, left};
+use crate::failures::refused_redirect;
 use crate::fetcher::Fetcher;
 use crate::record::Outcome;
-use crate::robots_gate::RobotsGate;
+use crate::robots_gate::{Permission, RobotsGate};
 use crate::run_state::RunState;
 use crate::schedule::{Feedback, HostId};
 use crate::target::worker_of_key;
 
 /// What requests are sent for: a job of a worker, or a sitemap.
 pub(crate) trait Asker {
-    /// The run to which it belongs.
-    fn run(&self) -> &Arc<RunState>;
+    /// The run to which it belongs, if that has begun: its hosts give turns.
+    fn run(&self) -> Option<&Arc<RunState>>;
 
     /// What robots.txt files say, if they count.
-    fn robots(&self) -> Option<&RobotsGate>;
+    fn robots(&self) -> Option<&Arc<RobotsGate>>;
 
     /// Whether its requests wait for turns.
     fn is_counted(&self) -> bool {
@@ -81,7 +82,7 @@ impl<A: Asker> InTurn<A> {
         request: Result<Request, Error>,
         clock: &impl Clock,
     ) -> Outcome {
-        if self.asker.run().settings.politeness.is_none() {
+        if self.asker.run().is_some_and(|run| run.settings.politeness.is_none()) {
             return fetcher.fetch(request, clock).await;
         }
         let mut is_early = false;
@@ -113,7 +114,7 @@ impl<A: Asker> InTurn<A> {
                         self.tell(feedback);
                     }
                     match self.following.said.wanted.take() {
-                        Some(url) if polled.is_pending() => self.want(&url),
+                        Some(url) if polled.is_pending() => self.want(&url, false),
                         // What follows at once is wanted at once.
                         None if polled.is_pending() && feedback.is_some() => {
                             self.asker.begin_rest();
@@ -129,13 +130,13 @@ impl<A: Asker> InTurn<A> {
         if is_early { outcome.after(left()) } else { outcome }
     }
 
-    /// Waits for the turn of a first request, for `url`.
+    /// Waits until a first request, for `url`, may be sent.
     ///
     /// # Errors
-    /// The outcome, where the host is left alone or the run ends.
+    /// The outcome, where robots.txt does not allow it, the host is left alone, or the run ends.
     pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
         self.following.is_told = false;
-        self.want(url);
+        self.want(url, true);
         poll_fn(|cx| self.poll_turn(cx)).await
     }
 
@@ -144,11 +145,12 @@ impl<A: Asker> InTurn<A> {
     /// # Errors
     /// The outcome, where the host is left alone or the run ends.
     pub(crate) async fn turn_after(&mut self, outcome: &Outcome, url: &str) -> Result<(), Outcome> {
-        if self.asker.run().settings.politeness.is_none() || !self.asker.is_counted() {
+        let has_turns = |run: &Arc<RunState>| run.settings.politeness.is_some();
+        if !self.asker.run().is_some_and(has_turns) || !self.asker.is_counted() {
             return Ok(());
         }
         self.tell(Feedback::of(outcome));
-        self.want(url);
+        self.want(url, false);
         poll_fn(|cx| self.poll_turn(cx)).await
     }
 
@@ -159,11 +161,26 @@ impl<A: Asker> InTurn<A> {
         }
     }
 
+    /// A request for `url` waits for what robots.txt says, and then for its turn.
+    fn want(&mut self, url: &str, is_first: bool) {
+        let since = Instant::now();
+        match self.asker.robots().and_then(|robots| robots.asking(url)) {
+            Some(asking) => {
+                self.asker.begin_wait(since);
+                self.following.question =
+                    Some(Question { url: url.into(), is_first, asking, since });
+            }
+            None => self.want_turn(url, since),
+        }
+    }
+
     /// A request for `url` waits for its turn.
-    fn want(&mut self, url: &str) {
-        let (run, since) = (self.asker.run(), Instant::now());
-        let group = run.settings.politeness.as_ref().map(|politeness| politeness.group);
-        match group.map(|group| UrlHost::of(url, group, run.finder())) {
+    fn want_turn(&mut self, url: &str, since: Instant) {
+        let host = self.asker.run().and_then(|run| {
+            let group = run.settings.politeness.as_ref()?.group;
+            Some(UrlHost::of(url, group, run.finder()))
+        });
+        match host {
             Some(UrlHost::Known(key)) => self.want_of(url, key, since),
             Some(UrlHost::LookedUp(key)) => {
                 // It will hardly be at the host of the last request, which need not wait for it.
@@ -171,7 +188,9 @@ impl<A: Asker> InTurn<A> {
                 self.asker.begin_wait(since);
                 self.following.lookup = Some(Lookup { url: url.into(), key, since });
             }
-            Some(UrlHost::None) | None => self.following.said.is_granted = true,
+            Some(UrlHost::None) | None => {
+                self.following.said.is_granted = true;
+            }
         }
     }
 
@@ -184,7 +203,7 @@ impl<A: Asker> InTurn<A> {
         if place.is_none() {
             self.leave();
         }
-        let run = self.asker.run();
+        let Some(run) = self.asker.run() else { return };
         let worker = worker_of_key(&key, run.lanes.len());
         let (mut turn, ticket) = Turn::new(&key, place);
         turn.crawl_delay = self.asker.robots().and_then(|robots| robots.crawl_delay(url));
@@ -195,6 +214,24 @@ impl<A: Asker> InTurn<A> {
 
     /// Waits until the next request may be sent, if one waits.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Outcome>> {
+        match self.following.poll_question(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Some((question, permission))) => match permission {
+                Permission::Granted { .. } => {
+                    self.want_turn(&question.url, question.since);
+                    if self.following.said.is_granted {
+                        self.asker.end_wait(false);
+                    }
+                }
+                Permission::Denied { outcome, .. } | Permission::Unknown(outcome) => {
+                    return Poll::Ready(Err(match question.is_first {
+                        true => outcome,
+                        false => refused_redirect(outcome, &question.url),
+                    }));
+                }
+            },
+            Poll::Ready(None) => {}
+        }
         match self.following.poll_lookup(cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Some((Lookup { url, since, .. }, key))) => self.want_of(&url, key, since),
@@ -208,7 +245,9 @@ impl<A: Asker> InTurn<A> {
                 || Outcome::host_suspended("the host of its next request"),
                 |answered| *answered,
             ),
-            Answer::Uncounted if self.asker.run().is_stopping() => Outcome::cancelled(Phase::Wait),
+            Answer::Uncounted if self.asker.run().is_some_and(|run| run.is_stopping()) => {
+                Outcome::cancelled(Phase::Wait)
+            }
             Answer::Granted(_) | Answer::Uncounted => {
                 self.asker.end_wait(matches!(answer, Answer::Granted(_)));
                 self.following.said.is_granted = true;
@@ -227,7 +266,9 @@ impl<A: Asker> InTurn<A> {
         match &self.following.place {
             Some(place) => {
                 let (host, start) = (place.host, place.start);
-                self.asker.run().post(place.worker, Mail::Told { host, start, feedback });
+                if let Some(run) = self.asker.run() {
+                    run.post(place.worker, Mail::Told { host, start, feedback });
+                }
             }
             None => self.asker.tell_first_host(feedback),
         }

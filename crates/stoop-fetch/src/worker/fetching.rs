@@ -13,9 +13,6 @@ use crate::summary::ResultCode;
 use crate::target::target;
 use crate::turns::InTurn;
 
-/// How many origins are asked for robots.txt on the way of one job: as many as redirects are followed by default.
-const ORIGINS_MAX: usize = 10;
-
 impl<F: RecordFormat> Worker<F> {
     /// Fetches the job of slot `index`, if it has a request that is allowed.
     pub(super) async fn fetch(&self, index: usize) -> Outcome {
@@ -34,7 +31,7 @@ impl<F: RecordFormat> Worker<F> {
                 if let Some(refused) = self.ask_robots(robots, index, first.url()).await {
                     return refused;
                 }
-                self.fetch_allowed(robots, index, &mut in_turn, request).await
+                in_turn.fetch(&self.fetcher, request, &clock).await
             }
             _ => {
                 let outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
@@ -48,45 +45,6 @@ impl<F: RecordFormat> Worker<F> {
         in_turn.end(&outcome);
         if !has_request || is_no_job(&outcome) {
             self.no_request(index);
-        }
-        outcome
-    }
-
-    /// Fetches a job whose URL is allowed. Where a redirect leads to an origin that was not asked for robots.txt yet, the
-    /// job begins again once it was: what it says decides then whether the redirect is followed.
-    async fn fetch_allowed(
-        &self,
-        robots: &RobotsGate,
-        index: usize,
-        in_turn: &mut InTurn<SlotJob<'_, F>>,
-        request: Result<Request, Error>,
-    ) -> Outcome {
-        let clock = SlotJob { worker: self, index };
-        let may_repeat = request.as_ref().is_ok_and(|request| request.method().is_safe());
-        let mut outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
-        for _ in 0..ORIGINS_MAX {
-            let Some(to) = outcome.unfollowed.take().filter(|_| may_repeat) else { break };
-            // Its content and the memory of that are given back before anything is waited for: what is received next, of
-            // this job or of others, may wait for them.
-            let exchanges = outcome.into_exchanges();
-            self.run.relieve();
-            if let Permission::Denied { outcome: refused, .. } | Permission::Unknown(refused) =
-                robots.ask(&to).await
-            {
-                let refused = Outcome { is_host_silent: false, ..refused };
-                return refused.after(exchanges);
-            }
-            let request = match self.request_of_slot(index) {
-                Ok(request) => request,
-                Err(outcome) => return outcome.after(exchanges),
-            };
-            if let Ok(Some(url)) = request.as_ref().map(Request::url)
-                && let Err(suspended) = in_turn.turn(url).await
-            {
-                return suspended.after(exchanges);
-            }
-            self.slots.borrow_mut().restart(index);
-            outcome = in_turn.fetch(&self.fetcher, request, &clock).await;
         }
         outcome
     }

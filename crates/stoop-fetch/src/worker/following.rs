@@ -18,11 +18,11 @@ pub(super) struct SlotJob<'a, F: RecordFormat> {
 }
 
 impl<F: RecordFormat> Asker for SlotJob<'_, F> {
-    fn run(&self) -> &Arc<RunState> {
-        &self.worker.run
+    fn run(&self) -> Option<&Arc<RunState>> {
+        Some(&self.worker.run)
     }
 
-    fn robots(&self) -> Option<&RobotsGate> {
+    fn robots(&self) -> Option<&Arc<RobotsGate>> {
         self.worker.robots.as_ref()
     }
 
