@@ -14,6 +14,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
             "the line is no job, as an option of aria2 is none, or its headers may not be sent; --format jsonl says where and why"
         }
         "save_failed" => "the content could not be saved, and the run ended: see the message",
+        "address_denied" => "the address is not public, and --public-only connects to no other",
         "dns_nxdomain" => "the name does not exist",
         "dns_servfail" => "the name servers of the domain failed",
         "dns_timeout" => "no name server answered; many at once: try another with --dns",

@@ -160,6 +160,13 @@ pub(crate) struct FetchArgs {
     #[arg(long)]
     pub(super) allow_private: bool,
 
+    /// Connect to public addresses only, for lists that others wrote
+    ///
+    /// A URL, a redirect or a sitemap that leads to another address, such as 127.0.0.1, 10.0.0.1 or 169.254.169.254, by its
+    /// name or itself, is 'address_denied'. A proxy looks names up by itself, and may connect to any
+    #[arg(long, conflicts_with = "allow_private")]
+    pub(super) public_only: bool,
+
     /// Speak HTTP/1.1 only [default: HTTP/2 with https servers that agree to it]
     #[arg(long = "http1.1", conflicts_with = "http2_prior_knowledge")]
     pub(super) http1: bool,

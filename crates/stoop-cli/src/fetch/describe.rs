@@ -2,7 +2,7 @@
 
 #[cfg(feature = "dns")]
 use stoop::dns::Resolver;
-use stoop::{ClientBuilder, Redirects};
+use stoop::{ClientBuilder, RedirectAction, Redirects};
 #[cfg(feature = "dns")]
 use stoop_fetch::HostGroup;
 use stoop_fetch::{Concurrency, Fetch, Stop};
@@ -51,7 +51,9 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         .body_bytes_max(plan.max_body)
         .http_fallback(plan.falls_back_to_http)
         .statistics(plan.has_statistics());
-    let fetch = plan.stalls.apply(plan.filter.apply(plan.content.apply(fetch)));
+    let fetch = plan
+        .stalls
+        .apply(plan.filter.apply(plan.content.apply(fetch), plan.robots_token.as_deref()));
     let fetch = match plan.idle_max {
         Some(connections) => fetch.idle_connections(connections),
         None => fetch,
@@ -84,10 +86,20 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
 }
 
 fn redirects(plan: &FetchPlan) -> Redirects {
-    match u16::try_from(plan.max_redirects) {
+    let redirects = match u16::try_from(plan.max_redirects) {
         Ok(0) => Redirects::none(),
         Ok(max) => Redirects::follow(max),
         Err(_) => Redirects::follow(u16::MAX),
+    };
+    let group = plan.jobs.group;
+    match plan.jobs.shard.filter(|_| plan.jobs.stays_in_shard) {
+        Some(shard) => {
+            redirects.decided_by(move |attempt| match shard.has(attempt.to().as_bytes(), group) {
+                true => RedirectAction::Follow,
+                false => RedirectAction::Stop,
+            })
+        }
+        None => redirects,
     }
 }
 
@@ -124,6 +136,10 @@ fn configure(plan: &FetchPlan, client: ClientBuilder) -> ClientBuilder {
     };
     let client = ResolveRule::apply_all(&plan.resolve, client);
     let client = plan.family.apply(client);
+    let client = match plan.is_public_only {
+        true => client.address_filter(stoop::dns::is_public),
+        false => client,
+    };
     #[cfg(feature = "dns")]
     let client = if plan.dns.is_empty() { client } else { client.name_servers(&plan.dns) };
     client
@@ -183,7 +199,6 @@ mod tests {
                 kind,
                 ErrorKind::RequestBody
                     | ErrorKind::InvalidMessage
-                    | ErrorKind::AddressDenied
                     | ErrorKind::QueueTimeout
                     | ErrorKind::TlsTimeout
                     | ErrorKind::FirstByteTimeout

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use clap::Args;
 use regex::bytes::{Regex, RegexBuilder};
+use stoop_fetch::robots::RobotsTag;
 use stoop_fetch::summary::ResultCode;
 use stoop_fetch::{Fetch, Record};
 
@@ -31,77 +32,129 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "MIN-MAX", value_parser = lengths, conflicts_with_all = ["head", "no_content"])]
     match_length: Option<RangeInclusive<u64>>,
 
+    /// No bodies of this length
+    #[arg(long, value_name = "MIN-MAX", value_parser = lengths, conflicts_with_all = ["head", "no_content"])]
+    skip_length: Option<RangeInclusive<u64>>,
+
     /// Only these media types, as text/html or image/*; may be several, separated by commas
     #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = media_type)]
     match_type: Vec<String>,
+
+    /// None of these media types
+    #[arg(long, value_name = "TYPES", value_delimiter = ',', value_parser = media_type)]
+    skip_type: Vec<String>,
 
     /// Only bodies in which this regular expression is found; '(?i)' before it ignores case
     ///
     /// With --save, it has to be found in the first 1 MiB of a body that is longer
     #[arg(long, value_name = "REGEX", value_parser = pattern, conflicts_with_all = ["head", "no_content"])]
     match_text: Option<Regex>,
+
+    /// No bodies in which this regular expression is found
+    ///
+    /// With --save, the first 1 MiB of a body counts
+    #[arg(long, value_name = "REGEX", value_parser = pattern, conflicts_with_all = ["head", "no_content"])]
+    skip_text: Option<Regex>,
+
+    /// No answers whose X-Robots-Tag has one of these rules, as noai,noimageai,noindex,noimageindex
+    ///
+    /// Rules for all agents count, and with --robots those for its agent. The elements <meta name="robots"> of a page do not:
+    /// --extract robots tells them
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = robots_rule)]
+    skip_robots_tag: Vec<String>,
 }
 
 impl FilterArgs {
-    /// Tells the library.
-    pub(super) fn apply(&self, fetch: Fetch) -> Fetch {
+    /// Tells the library. `agent` is the name that robots.txt knows the program by, if it counts.
+    pub(super) fn apply(&self, fetch: Fetch, agent: Option<&str>) -> Fetch {
         if self.is_empty() {
             return fetch;
         }
-        let filter = self.clone();
-        fetch.keep_content(self.match_text.is_some()).filter(move |record| filter.keeps(record))
+        let (filter, agent) = (self.clone(), agent.unwrap_or_default().to_owned());
+        let has_text = self.match_text.is_some() || self.skip_text.is_some();
+        fetch.keep_content(has_text).filter(move |record| filter.keeps(record, &agent))
     }
 
     /// What shapes the lines, by the names of the options.
-    pub(super) fn shape(&self) -> [(&'static str, String); 5] {
+    pub(super) fn shape(&self) -> [(&'static str, String); 9] {
         let codes = |codes: &[CodePattern]| {
             codes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         };
-        let lengths = self.match_length.as_ref();
-        let lengths = lengths.map(|lengths| format!("{}-{}", lengths.start(), lengths.end()));
-        let text = self.match_text.as_ref().map(|pattern| pattern.as_str().to_owned());
+        let length = |lengths: &Option<RangeInclusive<u64>>| match lengths {
+            Some(lengths) => format!("{}-{}", lengths.start(), lengths.end()),
+            None => String::new(),
+        };
+        let text = |pattern: &Option<Regex>| match pattern {
+            Some(pattern) => pattern.as_str().to_owned(),
+            None => String::new(),
+        };
         [
             ("--match-code", codes(&self.match_code)),
             ("--skip-code", codes(&self.skip_code)),
-            ("--match-length", lengths.unwrap_or_default()),
+            ("--match-length", length(&self.match_length)),
+            ("--skip-length", length(&self.skip_length)),
             ("--match-type", self.match_type.join(",")),
-            ("--match-text", text.unwrap_or_default()),
+            ("--skip-type", self.skip_type.join(",")),
+            ("--match-text", text(&self.match_text)),
+            ("--skip-text", text(&self.skip_text)),
+            ("--skip-robots-tag", self.skip_robots_tag.join(",")),
         ]
     }
 
     fn is_empty(&self) -> bool {
-        let Self { match_code, skip_code, match_length, match_type, match_text } = self;
-        match_code.is_empty()
-            && skip_code.is_empty()
-            && match_length.is_none()
-            && match_type.is_empty()
-            && match_text.is_none()
+        self.shape().iter().all(|(_, value)| value.is_empty())
     }
 
-    fn keeps(&self, record: &Record<'_>) -> bool {
+    fn keeps(&self, record: &Record<'_>, agent: &str) -> bool {
         let outcome = record.outcome;
         let matches = |patterns: &[CodePattern]| patterns.iter().any(|it| it.matches(outcome.code));
+        let has_length = |lengths: &RangeInclusive<u64>| {
+            matches!(outcome.code, ResultCode::Status(_)) && lengths.contains(&outcome.body_bytes)
+        };
+        let has_text = |pattern: &Regex| {
+            outcome.capture.as_ref().is_some_and(|capture| pattern.is_match(&capture.content))
+        };
         (self.match_code.is_empty() || matches(&self.match_code))
             && !matches(&self.skip_code)
-            && self.match_length.as_ref().is_none_or(|lengths| {
-                matches!(outcome.code, ResultCode::Status(_))
-                    && lengths.contains(&outcome.body_bytes)
-            })
-            && (self.match_type.is_empty() || self.has_type(record))
-            && self.match_text.as_ref().is_none_or(|pattern| {
-                outcome.capture.as_ref().is_some_and(|capture| pattern.is_match(&capture.content))
-            })
+            && self.match_length.as_ref().is_none_or(has_length)
+            && !self.skip_length.as_ref().is_some_and(has_length)
+            && (self.match_type.is_empty() || has_type(record, &self.match_type))
+            && !has_type(record, &self.skip_type)
+            && !self.has_robots_rule(record, agent)
+            && self.match_text.as_ref().is_none_or(has_text)
+            && !self.skip_text.as_ref().is_some_and(has_text)
     }
 
-    fn has_type(&self, record: &Record<'_>) -> bool {
-        let details = record.outcome.details.as_ref();
-        let of = details.and_then(|details| details.content_type.as_deref()).unwrap_or_default();
-        let of = of.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        self.match_type.iter().any(|wanted| match wanted.strip_suffix('*') {
-            Some("*/") => !of.is_empty(),
-            Some(begin) => of.starts_with(begin),
-            None => of == *wanted,
-        })
+    /// Whether the X-Robots-Tag of an answer has one of the rules that are passed over.
+    fn has_robots_rule(&self, record: &Record<'_>, agent: &str) -> bool {
+        let details = record.outcome.details.as_ref().filter(|_| !self.skip_robots_tag.is_empty());
+        let Some(tag) = details.and_then(|details| details.x_robots_tag.as_deref()) else {
+            return false;
+        };
+        let rules = RobotsTag::parse([tag.as_bytes()], agent).to_string();
+        rules.split(", ").any(|rule| self.skip_robots_tag.iter().any(|skipped| skipped == rule))
+    }
+}
+
+/// Whether an answer has one of these media types.
+fn has_type(record: &Record<'_>, types: &[String]) -> bool {
+    let details = record.outcome.details.as_ref();
+    let of = details.and_then(|details| details.content_type.as_deref()).unwrap_or_default();
+    let of = of.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    types.iter().any(|wanted| match wanted.strip_suffix('*') {
+        Some("*/") => !of.is_empty(),
+        Some(begin) => of.starts_with(begin),
+        None => of == *wanted,
+    })
+}
+
+/// Reads a rule of X-Robots-Tag that has no value.
+fn robots_rule(text: &str) -> Result<String, String> {
+    let rule = text.trim().to_ascii_lowercase();
+    let known = RobotsTag::parse([rule.as_bytes()], "").to_string();
+    match known == rule && !rule.is_empty() {
+        true => Ok(rule),
+        false => Err("must be noindex, nofollow, noarchive, nosnippet, noimageindex, notranslate, noai, noimageai or indexifembedded".to_owned()),
     }
 }
 

@@ -131,8 +131,9 @@ after the deadline. --retry-on says for which kinds and statuses instead. attemp
 there were.
 
 Limits: --timeout limits the time of a URL, and --connect-timeout, if given, that of a connection
-(connect_timeout, with the phase it was in), and --read-timeout, if given, how long content stands
-still (read_timeout, phase receive), and --speed-limit how slowly it comes (slow_body). The only
+(connect_timeout, with the phase it was in), and --read-timeout, if given, how long a server sends
+nothing: no head once it has the request (read_timeout, phase wait), and then no content (phase
+receive), and --speed-limit how slowly content comes (slow_body). The only
 other time limits: name servers are asked three times, 2 s each (dns_timeout), and the system gives
 up data that the peer never acknowledges (connect_timeout, read_timeout). Time goes on while the
 process is stopped. The head of an answer may have 256 KiB and 500 fields (h1_parse, h2_protocol).
@@ -195,9 +196,10 @@ over 2,014 MiB is null. A row group ends at 64 MiB of records, before compressio
 it but body is in memory.
 
 Kinds of error, a closed list:
-  invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other connect_refused
-  connect_timeout connect_unreachable connect_reset proxy_auth proxy_refused no_local_ports
-  too_many_files tls_handshake tls_cert_expired tls_cert_name tls_cert_untrusted h1_parse
+  invalid_url invalid_job dns_nxdomain dns_servfail dns_timeout dns_other address_denied
+  connect_refused connect_timeout connect_unreachable connect_reset proxy_auth proxy_refused
+  no_local_ports too_many_files tls_handshake tls_cert_expired tls_cert_name tls_cert_untrusted
+  h1_parse
   h2_protocol h2_goaway h2_refused closed_early reset read_timeout slow_body total_timeout
   body_too_large decode save_failed redirect_limit redirect_denied host_suspended robots_denied
   cancelled internal

@@ -55,11 +55,16 @@ pub(crate) struct InputArgs {
     /// Fetch part I of N only, by hosts: runs with 1/4 to 4/4 fetch each URL once
     ///
     /// The URLs of a host, or with --by-domain of a domain, are all in one of them; hosts at one address may be in several.
-    /// Redirects may lead runs to hosts of each other's parts. What is no URL is in part 1. Files in a folder of --output
+    /// Redirects may lead runs to hosts of each other's parts: see --stay-in-shard. All parts read the sitemaps that an index
+    /// names. What is no URL is in part 1. Files in a folder of --output
     /// have the part in their names, as part-1of4-00000.csv, so that those of all parts fit into one folder; so have the
     /// keys of -f tar
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
+
+    /// Follow no redirect to a host of another part: the URL has its status, and location, as with --max-redirects 0
+    #[arg(long, requires = "shard")]
+    stay_in_shard: bool,
 
     /// Fetch each URL once, in whatever spelling
     ///
@@ -81,6 +86,13 @@ impl InputArgs {
     /// [`CommandFailure::Usage`], with how those of all places are fetched.
     pub(super) fn check(&self, urls: &[String]) -> Result<(), CommandFailure> {
         let Some(file) = self.file() else { return Ok(()) };
+        if file.is_dir() {
+            return Err(CommandFailure::Usage(format!(
+                "-i {0} is a folder: {1}",
+                file.display(),
+                self.of_folder(file)
+            )));
+        }
         let is_file = |url: &&String| !has_scheme(url) && Path::new(url).is_file();
         let shown = file.display();
         let fault = match (urls.iter().find(|url| !is_file(url)), &self.inputs[1..], urls) {
@@ -111,6 +123,7 @@ impl InputArgs {
         let option = match format {
             InputFormat::Lines => "",
             InputFormat::Jsonl => " --input-format jsonl",
+            InputFormat::Parquet => return of_tables(files),
             _ => return "fetch each by a command of its own".to_owned(),
         };
         if files.iter().any(|file| kind(file) != (format, packed)) {
@@ -122,6 +135,19 @@ impl InputArgs {
             names.push_str(" ...");
         }
         format!("'cat {names} | stoop fetch{option}' reads all of them")
+    }
+
+    /// How the URLs of the files of a folder are fetched.
+    fn of_folder(&self, folder: &Path) -> String {
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut files: Vec<_> =
+            files.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        files.sort();
+        match files.iter().find(|file| InputFormat::of_name(file) == Some(InputFormat::Parquet)) {
+            Some(_) => of_tables(&[&folder.join("*.parquet")]),
+            None if files.is_empty() => "it has no files".to_owned(),
+            None => self.joined(&files.iter().map(PathBuf::as_path).collect::<Vec<_>>()),
+        }
     }
 
     /// How the input is read, where `group` says what is one host.
@@ -162,10 +188,21 @@ impl InputArgs {
                 (_, given) => given.unwrap_or_default(),
             },
             shard: self.shard,
+            stays_in_shard: self.stay_in_shard,
             group,
             is_distinct: self.dedupe,
         })
     }
+}
+
+/// How tables of Parquet become one.
+fn of_tables(files: &[&Path]) -> String {
+    let files = files.iter().take(LISTS_SHOWN).map(|file| format!("'{}'", file.display()));
+    format!(
+        "fetch each by a command of its own, or make one table of them: \
+         duckdb -c \"copy (from read_parquet([{}])) to 'all.parquet'\"",
+        files.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Reads what separates columns: by name, or the character itself.

@@ -22,6 +22,8 @@ pub(crate) struct JobsPlan {
     pub(super) has_header: bool,
     pub(super) delimiter: Delimiter,
     pub(super) shard: Option<Shard>,
+    /// Redirects are followed to hosts of the shard alone.
+    pub(super) stays_in_shard: bool,
     /// What is one host for that, and for politeness.
     pub(super) group: HostGroup,
     /// What was there before is passed over.
@@ -100,7 +102,7 @@ impl InputFormat {
             "parquet" if packed.is_none() => Some(Self::Parquet),
             "csv" => Some(Self::Csv),
             "tsv" => Some(Self::Tsv),
-            "jsonl" | "ndjson" => Some(Self::Jsonl),
+            "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
             "xml" => Some(Self::Sitemap),
             _ => None,
         }

@@ -36,7 +36,7 @@ use crate::units;
 const CONCURRENCY: usize = 100;
 /// The comparison's deadline.
 const TIMEOUT: Duration = Duration::from_secs(5);
-const REDIRECTS_MAX: u32 = 10;
+pub(super) const REDIRECTS_MAX: u32 = 10;
 /// More than nearly every page has, and a limit for endless bodies.
 pub(super) const BODY_BYTES_MAX: u64 = 64 << 20;
 
@@ -69,6 +69,10 @@ pub(crate) struct FetchPlan {
     /// Which answers get a line.
     pub(crate) filter: FilterArgs,
     pub(crate) user_agent: String,
+    /// The same, if it is not the default.
+    pub(super) given_user_agent: Option<String>,
+    /// The name that robots.txt knows this program by, if it counts.
+    pub(super) robots_token: Option<String>,
     pub(crate) ca: Option<CaCertificates>,
     /// A certificate of the client's, and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
@@ -88,6 +92,8 @@ pub(crate) struct FetchPlan {
     /// The name servers; the system's if empty.
     pub(crate) dns: Vec<SocketAddr>,
     pub(crate) allow_private: bool,
+    /// Addresses that are not public are not connected to.
+    pub(crate) is_public_only: bool,
     pub(crate) versions: Versions,
     pub(crate) output: RecordOutput,
     /// The length of a file in the folder of the output.
@@ -195,6 +201,7 @@ impl FetchPlan {
         args.content.check(format, args.output.no_body)?;
         args.run.check(&output, format, args.output.revisits)?;
         let has_no_body = args.output.no_body || !args.content.is_for_rows();
+        let given_user_agent = user_agent.clone();
         let user_agent = user_agent.unwrap_or(default_agent);
         let has_id_keys = args.output.tar_key == Some(TarKey::Id);
         let jobs = if has_id_keys { jobs.with_ids()? } else { jobs };
@@ -218,8 +225,9 @@ impl FetchPlan {
         notes.extend(untold);
         let given_agent = template.as_ref().and_then(|template| template.value("user-agent"));
         let given_agent = given_agent.and_then(|agent| str::from_utf8(agent).ok());
-        let politeness =
-            args.politeness.politeness(given_concurrency, given_agent.unwrap_or(&user_agent))?;
+        let agent = given_agent.unwrap_or(&user_agent);
+        let politeness = args.politeness.politeness(given_concurrency, agent)?;
+        let robots_token = args.politeness.robots_token(agent)?.map(str::to_owned);
         let variable = |name: &str| environment.variable(name).filter(|_| !args.no_env);
         let (url, except) = (args.proxy.as_deref(), args.noproxy.as_deref());
         let proxies = proxies(url, except, variable, |_, proxy| Ok(proxy));
@@ -241,6 +249,8 @@ impl FetchPlan {
             earlier: args.earlier,
             filter: args.filter,
             user_agent,
+            given_user_agent,
+            robots_token,
             ca: args.cacert.map(CaCertificates::File),
             identity: args.cert.map(|chain| {
                 let key = args.key.unwrap_or_else(|| chain.clone());
@@ -258,6 +268,7 @@ impl FetchPlan {
             family: Family::new(args.ipv4, args.ipv6),
             dns: args.dns,
             allow_private: args.allow_private,
+            is_public_only: args.public_only,
             versions: match (args.http1, args.http2_prior_knowledge) {
                 (true, _) => Versions::Http1,
                 (false, true) => Versions::Http2,

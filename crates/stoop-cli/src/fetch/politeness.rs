@@ -36,7 +36,8 @@ pub(crate) struct PolitenessArgs {
 
     /// Failures in turn until a host is left alone for a while; 0 for any number [default: 20]
     ///
-    /// A failure is a request without an answer. The URLs of the host wait meanwhile
+    /// A failure is a request without an answer: no connection, no TLS, nothing in time, or what is no HTTP. The URLs of the
+    /// host wait meanwhile
     #[arg(long, value_name = "N")]
     host_failures: Option<u32>,
 
@@ -63,7 +64,7 @@ pub(crate) struct PolitenessArgs {
     #[arg(long, conflicts_with = "by_domain")]
     by_address: bool,
 
-    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay
+    /// Fetch only what robots.txt (RFC 9309) allows, and no faster than its Crawl-delay, of up to --host-pause-max
     ///
     /// The rest gets 'robots_denied'. The file is asked for once for each scheme, host and port, and again after a day;
     /// where it cannot be had then, what it said before holds. 50,000 of them, or 32 MiB of rules, are remembered: beyond
@@ -126,8 +127,22 @@ impl PolitenessArgs {
         };
         let politeness = politeness.interval(interval.unwrap_or_default()).group(self.group());
         let politeness = politeness.total_interval(self.total_rate.unwrap_or_default());
+        Ok(Some(match self.robots_token(user_agent)? {
+            Some(agent) => politeness.robots(agent),
+            None => politeness,
+        }))
+    }
+
+    /// The name that robots.txt knows a program with this User-Agent by, if robots.txt counts.
+    ///
+    /// # Errors
+    /// It has no name that a robots.txt file could know it by.
+    pub(super) fn robots_token<'a>(
+        &'a self,
+        user_agent: &'a str,
+    ) -> Result<Option<&'a str>, CommandFailure> {
         if !self.robots {
-            return Ok(Some(politeness));
+            return Ok(None);
         }
         let first = user_agent.split(['/', ' ']).next().unwrap_or_default();
         let agent = self.robots_agent.as_deref().unwrap_or(first);
@@ -137,7 +152,7 @@ impl PolitenessArgs {
             );
             return Err(CommandFailure::Usage(text));
         }
-        Ok(Some(politeness.robots(agent)))
+        Ok(Some(agent))
     }
 }
 

@@ -8,7 +8,7 @@ use stoop_fetch::{HostGroup, RunFolder, RunFolderError};
 
 use super::content_args::name_of;
 use super::output::RecordOutput;
-use super::plan::{BODY_BYTES_MAX, FetchPlan, UrlSource};
+use super::plan::{BODY_BYTES_MAX, FetchPlan, REDIRECTS_MAX, UrlSource};
 use super::run_args::absolute;
 use super::template::Template;
 use crate::failure::CommandFailure;
@@ -109,6 +109,7 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
         ("--keep-columns", on(jobs.keeps_columns)),
         ("--no-header", on(!jobs.has_header)),
         ("--shard", jobs.shard.map_or_else(String::new, |shard| shard.to_string())),
+        ("--stay-in-shard", on(jobs.stays_in_shard)),
         ("--by-domain", on(jobs.shard.is_some() && jobs.group == HostGroup::RegistrableDomain)),
         ("--dedupe", on(jobs.is_distinct)),
         ("--if-changed-since", earlier.join(" ")),
@@ -119,6 +120,10 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
         Some(max) => max.to_string(),
         None => "none".to_owned(),
     };
+    let max_redirects = match plan.max_redirects {
+        REDIRECTS_MAX => String::new(),
+        max => max.to_string(),
+    };
     all.extend([
         (
             "--request",
@@ -126,7 +131,13 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
         ),
         ("--compressed", on(plan.decodes)),
         ("--http-fallback", on(plan.falls_back_to_http)),
+        ("--max-redirects", max_redirects),
+        ("--user-agent", plan.given_user_agent.clone().unwrap_or_default()),
+        ("--robots", plan.robots_token.clone().unwrap_or_default()),
+        ("--allow-private", on(plan.allow_private)),
+        ("--public-only", on(plan.is_public_only)),
         ("--max-body", body_max),
+        ("--revisits", on(plan.has_revisits)),
         ("--compression", plan.compression.as_ref().map_or_else(String::new, name_of)),
         // What is saved, or not read, is told by its own option.
         ("--no-body", on(plan.has_no_body && plan.content.is_for_rows())),

@@ -312,6 +312,11 @@ fn filters_say_which_answers_are_written_and_saved() {
     assert_eq!(count("--skip-code 400-499,closed_early"), 3);
     assert_eq!(count("--match-length 1-100"), 1);
     assert_eq!(count("--match-text x{1000}"), 1);
+    // What is no answer has neither length nor text.
+    assert_eq!(count("--skip-length 1-100"), 4);
+    assert_eq!(count("--skip-text x{1000}"), 4);
+    assert_eq!(count("--skip-type */*"), 5);
+    assert_eq!(count("--match-length 1- --skip-length 1KiB- --skip-text y"), 1);
     let only = Folder::new("filters-save");
     records("--match-length 1KiB-", Some(&only.0), &urls);
     assert_eq!(only.files().values().map(Vec::len).collect::<Vec<_>>(), [2000]);
@@ -322,6 +327,8 @@ fn filters_say_which_answers_are_written_and_saved() {
         ("--match-code 2yy", "must be a status"),
         ("--match-text (", "unclosed group"),
         ("--match-type html", "must be a media type"),
+        ("--skip-type html", "must be a media type"),
+        ("--skip-robots-tag max-snippet:5", "must be noindex, "),
     ] {
         let ran = run(stoop(&format!("fetch {options}")), "");
         assert!(ran.code == Some(2) && ran.stderr.contains(text), "{}", ran.stderr);

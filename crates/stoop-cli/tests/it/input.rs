@@ -183,6 +183,47 @@ fn what_is_compressed_by_others_is_refused_before_the_output_is_made() {
     std::fs::remove_file(&path).expect("ours");
 }
 
+/// After `-o a.json` each line of `-i a.json` was an invalid_url, and each of an array an invalid_job.
+#[test]
+fn a_list_named_json_is_lines_of_json_and_an_array_is_refused_with_how_it_is_read() {
+    let server = Server::start();
+    let path = std::env::temp_dir().join(format!("stoop-list-{}.json", std::process::id()));
+    let object = format!("{{\"url\": \"{}\"}}", server.url("/ok/1"));
+    let command = || stoop(&format!("fetch -f csv --summary none -i {}", path.display()));
+    std::fs::write(&path, format!("{object}\n{object}\n")).expect("writable");
+    let ran = run(command(), "");
+    assert_eq!(ran.lines().len(), 2, "{}", ran.stderr);
+    for array in [format!("[{object},\n{object}]\n"), format!(" [\n{object}\n]")] {
+        std::fs::write(&path, array).expect("writable");
+        let ran = run(command(), "");
+        assert_eq!((ran.code, ran.stdout.len()), (Some(3), 0), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("it is a JSON array; \"jq -c '.[]' FILE |\""),
+            "{}",
+            ran.stderr
+        );
+    }
+    std::fs::remove_file(&path).expect("ours");
+}
+
+#[test]
+fn a_folder_and_several_tables_are_refused_with_how_they_become_one_list() {
+    let folder = std::env::temp_dir().join(format!("stoop-lists-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("writable");
+    for (name, says) in
+        [("a.txt", "txt | stoop fetch'"), ("a.parquet", "/*.parquet'])) to 'all.parquet'\"")]
+    {
+        let path = folder.join(name);
+        std::fs::write(&path, "").expect("writable");
+        let ran = run(stoop(&format!("fetch -i {}", folder.display())), "");
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("is a folder"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{says}: {}", ran.stderr);
+        std::fs::remove_file(&path).expect("ours");
+    }
+    std::fs::remove_dir(&folder).expect("ours");
+}
+
 /// Text in UTF-16, with its byte order mark.
 fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(bytes).collect()

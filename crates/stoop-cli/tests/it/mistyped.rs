@@ -148,8 +148,8 @@ fn options_of_other_programs_are_told_all_at_once() {
          fetch has no -title: write '-f jsonl --extract title,server,length,chain,tls,favicon', or those of them that are \
          wanted\n\
          fetch has no -json: see -sc\n\
-         So it is written here, with http tried after https, and redirects as httpx has them:\n  \
-           stoop fetch -i hosts.txt -o out --http-fallback --max-redirects 0 -f jsonl --extract title\n\n\
+         So it is written here, with http tried after https, and certificates and redirects as httpx has them:\n  \
+           stoop fetch -i hosts.txt -o out --http-fallback --insecure --max-redirects 0 -f jsonl --extract title\n\n\
          For more information, try '--help'.\n"
     );
     // What is secret is not told again, and with a mask it is another command.

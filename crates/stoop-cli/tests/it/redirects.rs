@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 
 use serde_json::Value;
+use stoop_fetch::HostGroup;
+use stoop_fetch::source::Shard;
 
 use crate::server::refusing;
 use crate::stoop::{run, stoop};
@@ -104,4 +106,37 @@ fn an_error_with_a_status_is_counted_as_an_error() {
     let reported: Value = serde_json::from_slice(&reported.stdout).expect("one object");
     assert_eq!(reported["errors"]["body_too_large"], 1, "{reported}");
     assert_eq!((&reported["2xx"], &ran.summary()["2xx"]), (&0.into(), &0.into()));
+}
+
+#[test]
+fn a_redirect_to_a_host_of_another_shard_is_told_by_a_run_that_stays_in_its_own() {
+    let address = server(|path, here| match path {
+        "/away" => redirect(&format!("http://localhost:{}/end", here.port())),
+        "/here" => redirect("/end"),
+        _ => "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+    });
+    let has = |shard: u32, host: &str| {
+        Shard::new(shard, 97).expect("one of 97").has(host.as_bytes(), HostGroup::Host)
+    };
+    let shard = (1..=97).find(|shard| has(*shard, "http://127.0.0.1/")).expect("one of them");
+    assert!(!has(shard, "http://localhost/"));
+    let fetched = |options: &str, path: &str| {
+        let record =
+            record(&format!("--shard {shard}/97 {options}"), &format!("http://{address}{path}"));
+        (record["status"].clone(), record["location"].clone())
+    };
+    let followed = (Value::from(200), Value::Null);
+    assert_eq!(fetched("", "/away"), followed);
+    assert_eq!(fetched("--stay-in-shard", "/here"), followed);
+    let location = format!("http://localhost:{}/end", address.port());
+    assert_eq!(fetched("--stay-in-shard", "/away"), (302.into(), location.into()));
+}
+
+#[test]
+fn a_list_of_others_leads_to_no_address_that_is_not_public() {
+    let address = start();
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"] {
+        let record = record("--public-only", &format!("http://{host}:{}/body", address.port()));
+        assert_eq!(record["error_kind"], "address_denied", "{record}");
+    }
 }

@@ -402,6 +402,9 @@ fn another_list_other_options_and_a_second_process_are_refused() {
         ("-H x-a:1", "began without --header x-a, and not with --header x-a of 1 byte (blake3 "),
         ("--compressed", "began without --compressed, and not with --compressed on"),
         ("--max-body none", "began without --max-body, and not with --max-body none"),
+        ("--max-redirects 0", "began without --max-redirects, and not with --max-redirects 0"),
+        ("-A a/1", "began without --user-agent, and not with --user-agent a/1"),
+        ("--public-only", "began without --public-only, and not with --public-only on"),
         ("--max-body 5", "began without --max-body, and not with --max-body 5"),
     ] {
         let other = run(runs.command(more), "");

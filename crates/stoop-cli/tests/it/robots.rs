@@ -230,6 +230,71 @@ fn a_redirect_is_followed_only_to_what_the_file_there_allows() {
     assert_eq!(files, 1);
 }
 
+/// The job began again with its first URL and another deadline, which was then asked for twice.
+#[test]
+fn a_redirect_waits_for_the_file_of_where_it_leads_and_its_clock_stands_still() {
+    let sites = [1, 2, 3].map(|n| Site::start([127, 0, 78, n], "404 X", ""));
+    let [first, second, third] = sites.each_ref().map(|site| site.address);
+    let path = format!("away/{second}/away/{third}/yes");
+    for method in ["GET", "POST"] {
+        let job = format!("{{\"url\": \"http://{first}/{path}\", \"method\": \"{method}\"}}\n");
+        // Each file takes 0.4 s.
+        let records = records("--input-format jsonl -t 0.7", &job);
+        let record = &records[&path];
+        assert_eq!((&record["status"], &record["redirects"]), (&200.into(), &2.into()), "{record}");
+        assert!(record["duration_us"].as_u64().is_some_and(|took| took < 400_000), "{record}");
+    }
+    let asked = sites.each_ref().map(Site::paths);
+    assert_eq!(asked[2], ["/robots.txt", "/robots.txt", "/yes", "/yes"], "{asked:?}");
+    assert!(asked.iter().all(|paths| paths.len() == 4), "{asked:?}");
+}
+
+#[test]
+fn a_run_goes_on_with_the_same_robots_txt_alone() {
+    let site = Site::start([127, 0, 81, 1], "404 X", "");
+    let folder = std::env::temp_dir().join(format!("stoop-robots-run-{}", std::process::id()));
+    let line = format!("fetch --summary none -f csv --run {0} -o {0}.csv", folder.display());
+    let list = site.urls(&["/a"]);
+    for (options, code, text) in [
+        ("--robots", 0, ""),
+        ("--robots", 0, ""),
+        ("", 2, "began with --robots stoop, and not without"),
+        ("--robots --robots-agent b", 2, "began with --robots stoop, and not b"),
+    ] {
+        let ran = run(stoop(&format!("{line} {options}")), &*list);
+        assert_eq!(ran.code, Some(code), "{options}: {}", ran.stderr);
+        assert!(ran.stderr.contains(text), "{options}: {}", ran.stderr);
+    }
+    std::fs::remove_dir_all(&folder).expect("ours");
+    std::fs::remove_file(folder.with_extension("csv")).expect("ours");
+}
+
+#[test]
+fn answers_with_a_rule_of_x_robots_tag_are_passed_over() {
+    let site = Site::start([127, 0, 80, 1], "404 X", "");
+    let list = site.urls(&["/tagged", "/other"]);
+    for (rules, written) in
+        [("noai", 2), ("noai,noindex", 1), ("NOFOLLOW", 1), ("noarchive,noimageai", 2)]
+    {
+        let records = records(&format!("--skip-robots-tag {rules}"), &list);
+        assert_eq!(records.len(), written, "{rules}: {records:?}");
+    }
+}
+
+#[test]
+fn a_redirect_that_the_file_there_denies_is_told_by_where_it_leads() {
+    let far = Site::start([127, 0, 79, 1], "200 OK", "User-agent: *\nDisallow: /\n");
+    let site = Site::start([127, 0, 79, 2], "404 X", "");
+    let to = format!("http://{}/no", far.address);
+    let path = format!("away/{}/no", far.address);
+    let records = records("", &site.urls(&[&format!("/{path}")]));
+    let record = &records[&path];
+    assert_eq!(record["error_kind"], "robots_denied", "{record}");
+    assert_eq!(record["location"], to.as_str(), "{record}");
+    let error = record["error"].as_str().expect("a text");
+    assert!(error.starts_with("where it leads: its robots.txt does not allow"), "{error}");
+}
+
 #[test]
 fn the_file_is_asked_for_by_the_name_in_a_header_and_behind_redirects_that_are_not_followed_otherwise()
  {

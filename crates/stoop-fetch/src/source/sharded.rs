@@ -12,19 +12,27 @@ use crate::schedule::host_key;
 
 /// The jobs of another source whose hosts belong to one [`Shard`]. What is passed over has no record.
 ///
-/// Several runs over the same list, one for each shard, fetch each job once, and no host is asked by two of them.
+/// Several runs over the same list, one for each shard, fetch each job once, and all jobs of a host are in one of them. So that
+/// no host is asked by two of them either, redirects to others are left to the shards that have those:
 ///
 /// ```
-/// use stoop_fetch::HostGroup;
+/// use stoop::{RedirectAction, Redirects};
 /// use stoop_fetch::source::{Lines, Shard, Sharded};
+/// use stoop_fetch::{Fetch, HostGroup};
 ///
+/// let shard: Shard = "1/4".parse()?;
 /// let list = Lines::new(&b"https://a.example/\nhttps://b.example/\n"[..]);
-/// let source = Sharded::new(list, "1/4".parse::<Shard>()?, HostGroup::Host);
-/// # drop(source);
+/// let source = Sharded::new(list, shard, HostGroup::Host);
+/// let within = Redirects::follow(10).decided_by(move |attempt| {
+///     match shard.has(attempt.to().as_bytes(), HostGroup::Host) {
+///         true => RedirectAction::Follow,
+///         false => RedirectAction::Stop,
+///     }
+/// });
+/// let fetch = Fetch::new().redirects(within);
+/// # drop((source, fetch));
 /// # Ok::<(), stoop_fetch::source::NoShard>(())
 /// ```
-///
-/// Where a redirect leads is not counted.
 #[derive(Debug)]
 pub struct Sharded<S> {
     source: S,

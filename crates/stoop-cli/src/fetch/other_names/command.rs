@@ -37,13 +37,14 @@ pub(super) fn written(parts: &[Part], program: Option<Program>) -> Option<Writte
     if is_httpx {
         let has = |names: &[&str]| parts.iter().any(|part| is_typed(part, names));
         words.add_default(!has(&ONE_SCHEME), &["--http-fallback"]);
+        words.add_default(true, &["--insecure"]);
         words.add_default(!has(&FOLLOWS), &["--max-redirects", "0"]);
     }
     let saves = words.saves;
     let said = match (saves, is_httpx) {
         (true, _) => "So it is written here, for files of any length, by the names of their URLs:",
         (_, true) => {
-            "So it is written here, with http tried after https, and redirects as httpx has them:"
+            "So it is written here, with http tried after https, and certificates and redirects as httpx has them:"
         }
         _ => "So it is written here:",
     };

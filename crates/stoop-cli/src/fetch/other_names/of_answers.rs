@@ -175,9 +175,10 @@ pub(super) const OF_ANSWERS: &[Row] = &[
         &[(Unwritten, &["-ms", "-match-string"]), (Is("--match-text"), &["-mr", "-match-regex"])],
     ),
     (
-        "write '--match-text REGEX' or '--match-length MIN-MAX', which say what is kept",
-        &[(Unwritten, &["-fs", "-filter-string", "-fe", "-filter-regex", "-fl", "-filter-length"])],
+        "write '--skip-text REGEX'",
+        &[(Unwritten, &["-fs", "-filter-string"]), (Is("--skip-text"), &["-fe", "-filter-regex"])],
     ),
+    ("write '--skip-length MIN-MAX'", &[(Unwritten, &["-fl", "-filter-length"])]),
     // Messages.
     (
         "write '-q', which says nothing but errors; a file comes over one connection",

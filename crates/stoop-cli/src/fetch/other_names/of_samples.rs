@@ -38,6 +38,10 @@ pub(super) const OF_SAMPLES: &[Row] = &[
             ],
         )],
     ),
+    (
+        "write '--skip-robots-tag RULES', as noai,noimageai,noindex,noimageindex; without it nothing is passed over",
+        &[(Unwritten, &["--disallowed_header_directives", "--user_agent_token"])],
+    ),
     ("write '--digest sha256'", &[(Unwritten, &["--compute_hash"])]),
     (
         "write '--run FOLDER': the same command goes on where a run was ended",

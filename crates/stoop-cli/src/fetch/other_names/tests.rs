@@ -175,7 +175,7 @@ fn options_of_other_programs_get_what_to_write_here() {
         ("-o a.bin -j 4 -i urls", "-o is --output <FILE> here, for the lines"),
         ("--output=a -L http://a/", "-o is --output <FILE> here, for the lines"),
         ("-fs http://a/", "-f is --format <FORMAT> here; to end with"),
-        ("-fs nothing http://a/", "fetch has no -fs: write '--match-text REGEX'"),
+        ("-fs nothing http://a/", "fetch has no -fs: write '--skip-text REGEX'"),
         ("-m 5 -j 4 -i urls", "fetch has no -m: write '--retry N', with one less"),
     ] {
         let said = told(line);

@@ -9,7 +9,9 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         (
             "-l hosts.txt -sc -title -td -json -o out",
             "-l -sc -title -td -json",
-            Some("-i hosts.txt -o out --http-fallback --max-redirects 0 -f jsonl --extract title"),
+            Some(
+                "-i hosts.txt -o out --http-fallback --insecure --max-redirects 0 -f jsonl --extract title",
+            ),
         ),
         (
             "-i list -P dir -c --tries=3 -w 1",
@@ -45,9 +47,11 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         (
             "-u a.example -title -server -tls-grab -f jsonl",
             "-u -title",
-            Some("-f jsonl --http-fallback --max-redirects 0 --extract title,server,tls a.example"),
+            Some(
+                "-f jsonl --http-fallback --insecure --max-redirects 0 --extract title,server,tls a.example",
+            ),
         ),
-        ("-l list -fr -nf -mc 200", "-l -fr -nf -mc", Some("-i list --match-code 200")),
+        ("-l list -fr -nf -mc 200", "-l -fr -nf -mc", Some("-i list --match-code 200 --insecure")),
         (
             "-i list -P d -T 60 --max-body 1k",
             "-P -T",
@@ -57,19 +61,19 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         (
             "-l list -http2 -hash sha256",
             "-l -http2 -hash",
-            Some("-i list --digest sha256 --http-fallback --max-redirects 0 -f jsonl"),
+            Some("-i list --digest sha256 --http-fallback --insecure --max-redirects 0 -f jsonl"),
         ),
         ("-k -H Authorization:x http://a/", "-k", None),
         (
             "-l hosts.txt -t 10",
             "-l -t",
-            Some("-i hosts.txt -c 10 --http-fallback --max-redirects 0"),
+            Some("-i hosts.txt -c 10 --http-fallback --insecure --max-redirects 0"),
         ),
         (
             "-l hosts.txt -ob -sr",
             "-l -ob -sr",
             Some(
-                "-i hosts.txt --http-fallback --max-redirects 0 --save . --save-as url --max-body none -t 3600 \
+                "-i hosts.txt --http-fallback --insecure --max-redirects 0 --save . --save-as url --max-body none -t 3600 \
              --read-timeout 30",
             ),
         ),
@@ -142,13 +146,17 @@ fn all_options_of_a_command_are_told_at_once_with_the_command_as_it_is_here() {
         ("-fo a.html http://a/", "-f -o", None),
         ("-If csv -o a.csv -k http://a/", "-k", Some("-If csv -o a.csv --insecure http://a/")),
         ("-Io a.csv -k http://a/", "-k", Some("-Io a.csv --insecure http://a/")),
-        ("-l hosts.txt -nc", "-l -nc", Some("-i hosts.txt --http-fallback --max-redirects 0")),
+        (
+            "-l hosts.txt -nc",
+            "-l -nc",
+            Some("-i hosts.txt --http-fallback --insecure --max-redirects 0"),
+        ),
         ("-fs http://a/", "-f -s", Some("--fail -q http://a/")),
         ("-s -S http://a/", "-s -S", Some("-q http://a/")),
         (
             "-l list -rstr 1k",
             "-l -rstr",
-            Some("-i list --max-body 1k --truncate --http-fallback --max-redirects 0"),
+            Some("-i list --max-body 1k --truncate --http-fallback --insecure --max-redirects 0"),
         ),
     ] {
         let said = told(line).unwrap_or_else(|| panic!("{line}"));
