@@ -48,6 +48,8 @@ struct Inner {
     wants_http1: bool,
     /// It says that it is asked too much, or did nothing of any request of the connection.
     is_turned_away: bool,
+    /// Its response did not begin in time: it may be at work on the request.
+    is_unanswered: bool,
     /// It ended one stream of an HTTP/2 connection alone.
     is_of_stream: bool,
     /// It happened at a proxy, or on the way to it.
@@ -76,6 +78,7 @@ impl Error {
             is_unprocessed,
             wants_http1,
             is_turned_away,
+            is_unanswered: false,
             is_of_stream: false,
             is_of_proxy,
             source,
@@ -167,6 +170,17 @@ impl Error {
     /// Whether the peer would have the request over HTTP/1.1.
     pub(crate) fn wants_http1(&self) -> bool {
         self.0.wants_http1
+    }
+
+    /// The peer took too long to begin its response, and may be at work on the request.
+    pub(crate) fn unanswered(mut self) -> Self {
+        self.0.is_unanswered = true;
+        self
+    }
+
+    /// Whether the peer may be at work on the request, and took too long to begin its response.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.0.is_unanswered
     }
 
     /// Whether the peer said that it is asked too much, or did nothing of any request of the connection.

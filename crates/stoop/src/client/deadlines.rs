@@ -278,13 +278,19 @@ impl Deadlines {
         time: &ClientTime,
     ) -> Poll<Option<Error>> {
         let now = self.begun.take().unwrap_or_else(now);
-        if self.waiting != waiting {
+        // Where the same limit holds for both, what comes of a head does not begin it anew.
+        let is_same = (self.waiting, waiting) == (Waiting::Unacknowledged, Waiting::Head)
+            && time.head_wait_is_first();
+        if is_same {
+            self.waiting = waiting;
+        } else if self.waiting != waiting {
             self.waiting = waiting;
             let limit = match waiting {
                 Waiting::Nothing | Waiting::Caller => None,
                 Waiting::Sending => time.send_idle,
                 Waiting::Unacknowledged => time.send_idle.into_iter().chain(time.head_wait).min(),
-                Waiting::Head => time.head_wait,
+                // The request is not sent yet where its content waits for a 100.
+                Waiting::Head => time.head_wait.filter(|_| self.continue_by.is_none()),
                 Waiting::Content => time.read_idle,
             };
             let limit = limit.filter(|_| self.is_watched);
@@ -315,7 +321,8 @@ impl Deadlines {
                 _ => error,
             })
         } else if is_due(self.own) {
-            Some(Error::new(ErrorKind::ReadTimeout, phase))
+            let error = Error::new(ErrorKind::ReadTimeout, phase);
+            Some(if waiting == Waiting::Head { error.unanswered() } else { error })
         } else if is_due(slow) {
             Some(Error::new(ErrorKind::SlowBody, phase))
         } else {

@@ -115,7 +115,8 @@ pub struct ClientTime {
     /// the server keeps the window of its stream closed.
     pub send_idle: Option<Duration>,
     /// Without the head of a response, final or interim (1xx), once the request is sent: no limit but [`head`](ClientTime::head)
-    /// and [`total`](ClientTime::total), which redirects and repetitions share. Each of those has this time anew.
+    /// and [`total`](ClientTime::total), which redirects and repetitions share. Each of those has this time anew. Over HTTP/2
+    /// it includes what a request without content waits for the connection, until it is sent.
     pub head_wait: Option<Duration>,
     /// Without a byte of the response's content while its owner waits for it: 90 s, twice what servers
     /// of event streams leave between two heartbeats, and more.

@@ -83,7 +83,7 @@ impl Proxies {
     }
 
     /// Whether no request goes through one.
-    pub(crate) fn is_none(&self) -> bool {
+    pub fn is_none(&self) -> bool {
         let Self { http, https, all, decide, .. } = self;
         http.is_none() && https.is_none() && all.is_none() && decide.is_none()
     }

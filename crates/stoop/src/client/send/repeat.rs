@@ -50,7 +50,7 @@ impl RequestRun<'_> {
         }
         let is_gone = match error.kind() {
             ErrorKind::ClosedEarly | ErrorKind::Reset => true,
-            ErrorKind::ReadTimeout => error.phase() == Phase::Wait,
+            ErrorKind::ReadTimeout => error.phase() == Phase::Wait && !error.is_unanswered(),
             _ => false,
         };
         // RFC 9113 §8.7: whatever it is, if the server did nothing of it. Its stream was above the last
