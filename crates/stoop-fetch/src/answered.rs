@@ -91,6 +91,7 @@ fn blamed(response: &Response) -> Option<Box<str>> {
 /// The details of a response whose content is yet to come. `known` is what an earlier run has, if it says that it has not
 /// changed.
 fn answered(response: &Response, known: Known<'_>) -> Details {
+    let (x_robots_tag, robots_fields) = robots_tag(response.fields());
     Details {
         final_url: response.url().map(|url| mask::text(url).into_owned()),
         redirects: Some(response.redirects()),
@@ -105,7 +106,8 @@ fn answered(response: &Response, known: Known<'_>) -> Details {
             .map(|value| String::from_utf8_lossy(value).into_owned()),
         etag: validator(response, "etag", known.etag),
         last_modified: validator(response, "last-modified", known.last_modified),
-        x_robots_tag: robots_tag(response.fields()),
+        x_robots_tag,
+        robots_fields,
         remote_ip: response.remote_address().map(|address| address.ip()),
         remote_port: response.remote_address().map(|address| address.port()),
         phases: Phases::until_head(&response.timings()),
@@ -120,10 +122,12 @@ fn validator(response: &Response, name: &str, known: &[u8]) -> Option<String> {
     std::str::from_utf8(value).ok().filter(|_| is_sent).map(str::to_owned)
 }
 
-/// The X-Robots-Tag fields, as one.
-fn robots_tag(fields: &Fields) -> Option<String> {
-    let values: Vec<_> = fields.all("x-robots-tag").map(String::from_utf8_lossy).collect();
-    (!values.is_empty()).then(|| values.join(", "))
+/// The X-Robots-Tag fields, as one, and one by one where there are several.
+fn robots_tag(fields: &Fields) -> (Option<String>, Option<Box<[String]>>) {
+    let values =
+        fields.all("x-robots-tag").map(|value| String::from_utf8_lossy(value).into_owned());
+    let values: Box<[_]> = values.collect();
+    ((!values.is_empty()).then(|| values.join(", ")), (values.len() > 1).then_some(values))
 }
 
 /// The version as the field `http_version` has it.

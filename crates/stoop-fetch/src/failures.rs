@@ -23,18 +23,6 @@ pub(crate) fn failed(error: &Error, kind: &'static str) -> Outcome {
     Outcome { details: Some(Box::new(details)), ..Outcome::error(kind) }
 }
 
-/// The outcome of a job of which a redirect to `url` is not followed, for the reason that a job for that has this outcome.
-pub(crate) fn refused_redirect(refused: Outcome, url: &str) -> Outcome {
-    let mut outcome = Outcome { is_host_silent: false, ..refused };
-    if let Some(details) = &mut outcome.details {
-        details.location = Some(masked_location(url.as_bytes()));
-        if let Some(error) = &mut details.error {
-            error.insert_str(0, "where it leads: ");
-        }
-    }
-    outcome
-}
-
 /// Whether an error before a response says that the host gives none: not those of this machine, of a proxy, and of the
 /// request itself.
 pub(crate) fn is_of_host(kind: ErrorKind) -> bool {

@@ -13,9 +13,10 @@ use stoop::{ClientBuilder, Method, Misuse, Redirects};
 
 use crate::concurrency::Concurrency;
 use crate::nested_sitemaps::{NestedSitemaps, RunLink};
-use crate::politeness::Politeness;
+use crate::politeness::{HostGroup, Politeness};
 use crate::record::Record;
 use crate::settings::Settings;
+use crate::source::Shard;
 use crate::stop::Stop;
 
 /// The description of a run: how its jobs are fetched. [`run`](Self::run) fetches all jobs of a source.
@@ -134,6 +135,14 @@ impl Fetch {
     /// Which redirects are followed: by default up to 10.
     pub fn redirects(mut self, redirects: Redirects) -> Self {
         self.settings.redirects = redirects;
+        self
+    }
+
+    /// Follows no redirect of a job to a host of another shard: the response is the job's, with its status and its Location.
+    /// So no two runs over the shards of a list, as [`Sharded`](crate::source::Sharded) gives them, have a page of the same host.
+    /// `group` is what is one host there. Sitemaps and robots.txt files are read wherever they are.
+    pub fn stay_in_shard(mut self, shard: Shard, group: HostGroup) -> Self {
+        self.settings.shard = Some((shard, group));
         self
     }
 

@@ -79,6 +79,18 @@ impl Fetchers {
         robots: Option<Arc<KnownRobots>>,
     ) -> Result<Fetcher, Error> {
         let redirects = settings.redirects.clone();
+        let redirects = match settings.shard {
+            None => redirects,
+            Some((shard, group)) => {
+                let run = redirects.clone();
+                redirects.decided_by(move |attempt| match run.action(attempt) {
+                    RedirectAction::Follow if !shard.has(attempt.to().as_bytes(), group) => {
+                        RedirectAction::Stop
+                    }
+                    other => other,
+                })
+            }
+        };
         let redirects = match &robots {
             None => redirects,
             Some(robots) => {

@@ -4,12 +4,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop::Phase;
+use stoop::{Phase, StatusCode};
 
+use crate::failures::masked_location;
 use crate::kinds;
 use crate::record::Outcome;
 use crate::robots_client::RobotsClient;
-use crate::robots_known::{KnownRobots, Lookup, RobotsAnswer, split};
+use crate::robots_known::{KnownRobots, Lookup, NO_ROBOTS_RESPONSE, RobotsAnswer, split};
 
 /// Asks what may be fetched.
 pub(crate) struct RobotsGate {
@@ -30,6 +31,27 @@ pub(crate) enum Permission {
 
 /// A [`Permission`] that is asked for.
 pub(crate) type Asking = Pin<Box<dyn Future<Output = Permission>>>;
+
+impl Permission {
+    /// The outcome of a job of which a redirect to `url`, by a response of this status, is not followed because it is not
+    /// granted: as the client tells it where that is known before.
+    pub(crate) fn refused_redirect(&self, url: &str, status: StatusCode) -> Outcome {
+        let text = match self {
+            Self::Denied { outcome, .. } => {
+                let details = outcome.details.as_ref();
+                details.and_then(|details| details.error.as_deref()).unwrap_or_default()
+            }
+            Self::Unknown(_) | Self::Granted { .. } => NO_ROBOTS_RESPONSE,
+        };
+        let text = format!("where it leads: {text}");
+        let mut outcome = Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Redirect, &text);
+        if let Some(details) = &mut outcome.details {
+            details.location = Some(masked_location(url.as_bytes()));
+            details.status = Some(status.as_u16());
+        }
+        outcome
+    }
+}
 
 impl RobotsGate {
     /// Keeps what it is told in `known`.

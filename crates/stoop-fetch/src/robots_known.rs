@@ -13,6 +13,9 @@ use crate::robots::Access;
 
 pub(crate) use self::answer::RobotsAnswer;
 
+/// Why nothing may be fetched of an origin of which robots.txt cannot be had.
+pub(crate) const NO_ROBOTS_RESPONSE: &str = "there was no response to a request for robots.txt";
+
 /// What the origins of a run say to one agent. All that fetch for the run share it, and so do their clients, which ask it
 /// at each redirect.
 pub(crate) struct KnownRobots {
@@ -85,8 +88,7 @@ impl KnownRobots {
                 Some(why) => RedirectAction::Deny(format!("where it leads: {why}")),
             },
             RobotsAnswer::Silent(_) => {
-                let why = "where it leads: there was no response to a request for robots.txt";
-                RedirectAction::Deny(why.to_owned())
+                RedirectAction::Deny(format!("where it leads: {NO_ROBOTS_RESPONSE}"))
             }
         }
     }

@@ -10,11 +10,12 @@ use stoop::{ClientBuilder, Redirects};
 use crate::bandwidth::Bandwidth;
 use crate::concurrency::Concurrency;
 use crate::earlier::Earlier;
-use crate::politeness::Politeness;
+use crate::politeness::{HostGroup, Politeness};
 use crate::processing::Processing;
 use crate::progress::Bottleneck;
 use crate::record::Record;
 use crate::robots_known::KnownRobots;
+use crate::source::Shard;
 use crate::stop::Stop;
 use crate::template::Template;
 use crate::total_rate::TotalRate;
@@ -78,6 +79,8 @@ pub(crate) struct Settings {
     pub(crate) round: Option<u32>,
     pub(crate) template: Template,
     pub(crate) redirects: Redirects,
+    /// Redirects of jobs are followed to hosts of this shard alone.
+    pub(crate) shard: Option<(Shard, HostGroup)>,
     /// What is asked for only if it has changed.
     pub(crate) earlier: Option<Arc<Earlier>>,
     pub(crate) configure: Option<Arc<ConfigureClient>>,
@@ -114,6 +117,7 @@ impl Default for Settings {
             round: None,
             template: Template::default(),
             redirects: Redirects::default(),
+            shard: None,
             earlier: None,
             configure: None,
             #[cfg(feature = "tls")]

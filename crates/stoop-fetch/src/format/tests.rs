@@ -105,6 +105,7 @@ fn json_has_all_details_as_serde_writes_them() {
         etag: text("etag"),
         last_modified: text("last_modified"),
         x_robots_tag: text("x_robots_tag"),
+        robots_fields: None,
         truncated: Some("length"),
         saved: text("saved"),
         blake3: text("blake3"),

@@ -7,6 +7,7 @@ use serde::Serialize;
 use stoop::Timings;
 
 use crate::extract::Extracted;
+use crate::robots::RobotsTag;
 
 /// The further facts about a job. Each is absent where it is not known.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -41,9 +42,12 @@ pub struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<String>,
     /// The fields X-Robots-Tag of the response, joined by commas: whether the page may be found, and its links
-    /// followed. [`RobotsTag`](crate::robots::RobotsTag) reads them.
+    /// followed. [`robots_tag`](Self::robots_tag) reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x_robots_tag: Option<String>,
+    /// The same one by one, where there are several: a name in one is not for the next.
+    #[serde(skip)]
+    pub(crate) robots_fields: Option<Box<[String]>>,
     /// Why the content is not all there is, if it is not: `length`, `time` or `disconnect`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<&'static str>,
@@ -101,6 +105,18 @@ pub struct Phases {
     /// From there to the last byte of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_recv_us: Option<u64>,
+}
+
+impl Details {
+    /// What the fields X-Robots-Tag of the response say, to all agents and to this one, a product token.
+    pub fn robots_tag(&self, agent: &str) -> RobotsTag {
+        match (&self.robots_fields, &self.x_robots_tag) {
+            (Some(fields), _) => {
+                RobotsTag::parse(fields.iter().map(|field| field.as_bytes()), agent)
+            }
+            (None, field) => RobotsTag::parse(field.iter().map(|field| field.as_bytes()), agent),
+        }
+    }
 }
 
 impl Phases {

@@ -16,9 +16,6 @@ use super::{Extent, Job, JobOptions, JobSource, Lines, Take};
 /// A line longer than this is no job. Its content is in it, and memory for it.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// What is said of a list that is one JSON array.
-const ARRAY: &str = "it is a JSON array; \"jq -c '.[]' FILE |\" before the command writes each of its objects as a line";
-
 /// Jobs as JSON, one object a line; blank lines and those that start with `#` are skipped. Its names:
 ///
 /// - `url`, which must be there;
@@ -40,7 +37,7 @@ const ARRAY: &str = "it is a JSON array; \"jq -c '.[]' FILE |\" before the comma
 /// ```
 ///
 /// A list in UTF-16 or UTF-32 is an error of the kind [`InvalidData`](io::ErrorKind::InvalidData), and no job, and so is one
-/// whose first line begins a JSON array.
+/// that begins as a JSON array.
 ///
 /// A line that is no job, or longer than 4 MiB, gets a record of the kind `invalid_job`, which says where in the
 /// line and why, and has the `url` and `id` if they could be read. The line itself is in no record, since what it
@@ -51,20 +48,13 @@ pub struct JsonJobs<R> {
     names: Names,
     /// The number of the line that was read last, without blank ones.
     jobs: u64,
-    /// It begins as a JSON array, and has no jobs.
-    is_array: bool,
 }
 
 impl<R: Read> JsonJobs<R> {
     /// The jobs of `source`, which is read in large pieces and needs no buffer of its own.
     pub fn new(source: R) -> Self {
         let names = Names { url: "url".into(), id: "id".into(), keeps_others: false };
-        Self {
-            lines: Lines::with_line_bytes_max(source, LINE_BYTES_MAX),
-            names,
-            jobs: 0,
-            is_array: false,
-        }
+        Self { lines: Lines::of_json(source, LINE_BYTES_MAX), names, jobs: 0 }
     }
 
     /// The name of the URL, in place of `url`.
@@ -101,25 +91,13 @@ impl<R: Read> JsonJobs<R> {
 
 impl<R: Read + Send> JobSource for JsonJobs<R> {
     fn read(&mut self, take: &mut Take<'_>) -> io::Result<bool> {
-        let Self { lines, names, jobs, is_array } = self;
-        let read = lines.read(&mut |line| {
-            *is_array = *jobs == 0 && line.url.trim_ascii_start().starts_with(b"[");
-            match *is_array {
-                true => ControlFlow::Break(()),
-                false => hand_on(&line, names, jobs, take),
-            }
-        });
-        match *is_array {
-            true => Err(io::Error::new(io::ErrorKind::InvalidData, ARRAY)),
-            false => read,
-        }
+        let Self { lines, names, jobs } = self;
+        lines.read(&mut |line| hand_on(&line, names, jobs, take))
     }
 
     fn finish(&mut self, extent: Extent, take: &mut Take<'_>) {
-        let Self { lines, names, jobs, is_array } = self;
-        if !*is_array {
-            lines.finish(extent, &mut |line| hand_on(&line, names, jobs, take));
-        }
+        let Self { lines, names, jobs } = self;
+        lines.finish(extent, &mut |line| hand_on(&line, names, jobs, take));
     }
 
     fn position(&self) -> u64 {

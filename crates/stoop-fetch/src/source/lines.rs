@@ -32,6 +32,8 @@ pub struct Lines<R> {
     is_skipping: bool,
     /// The next line is the first, which may start with a byte order mark.
     is_first: bool,
+    /// What comes first besides blanks may not begin a JSON array.
+    refuses_array: bool,
     /// Bytes read so far.
     bytes: u64,
     /// Lines that ended so far.
@@ -53,9 +55,31 @@ impl<R: Read> Lines<R> {
             searched: 0,
             is_skipping: false,
             is_first: true,
+            refuses_array: false,
             bytes: 0,
             lines: 0,
         }
+    }
+
+    /// The same, for lines of JSON of up to `max` bytes: an input that begins as an array is refused.
+    pub(super) fn of_json(source: R, max: usize) -> Self {
+        Self { refuses_array: true, ..Self::with_line_bytes_max(source, max) }
+    }
+
+    /// Checks that the input does not begin as a JSON array, once it has more than blanks.
+    ///
+    /// # Errors
+    /// It does. None of it is reported.
+    fn check_array(&mut self) -> io::Result<()> {
+        let begin = &self.buffer[..self.filled];
+        let begin = begin.strip_prefix(byte_order::UTF8).unwrap_or(begin).trim_ascii_start();
+        if !begin.starts_with(b"[") {
+            self.refuses_array = begin.is_empty();
+            return Ok(());
+        }
+        (self.filled, self.searched) = (0, 0);
+        let text = "it is a JSON array; \"jq -c '.[]' FILE |\" before the command writes each of its objects as a line";
+        Err(io::Error::new(io::ErrorKind::InvalidData, text))
     }
 
     /// Checks the first bytes of the input, once they tell its encoding.
@@ -116,6 +140,9 @@ impl<R: Read + Send> JobSource for Lines<R> {
         // No job is in what may go on as a mark.
         if self.is_first && (read == 0 || !byte_order::may_go_on(&self.buffer[..self.filled])) {
             self.check_byte_order()?;
+        }
+        if self.refuses_array {
+            self.check_array()?;
         }
         if read == 0 {
             return Ok(false);

@@ -12,24 +12,17 @@ use crate::schedule::host_key;
 
 /// The jobs of another source whose hosts belong to one [`Shard`]. What is passed over has no record.
 ///
-/// Several runs over the same list, one for each shard, fetch each job once, and all jobs of a host are in one of them. So that
-/// no host is asked by two of them either, redirects to others are left to the shards that have those:
+/// Several runs over the same list, one for each shard, fetch each job once, and all jobs of a host are in one of them. With
+/// [`Fetch::stay_in_shard`](crate::Fetch::stay_in_shard) they follow no redirect to a host of another one.
 ///
 /// ```
-/// use stoop::{RedirectAction, Redirects};
 /// use stoop_fetch::source::{Lines, Shard, Sharded};
 /// use stoop_fetch::{Fetch, HostGroup};
 ///
 /// let shard: Shard = "1/4".parse()?;
 /// let list = Lines::new(&b"https://a.example/\nhttps://b.example/\n"[..]);
 /// let source = Sharded::new(list, shard, HostGroup::Host);
-/// let within = Redirects::follow(10).decided_by(move |attempt| {
-///     match shard.has(attempt.to().as_bytes(), HostGroup::Host) {
-///         true => RedirectAction::Follow,
-///         false => RedirectAction::Stop,
-///     }
-/// });
-/// let fetch = Fetch::new().redirects(within);
+/// let fetch = Fetch::new().stay_in_shard(shard, HostGroup::Host);
 /// # drop((source, fetch));
 /// # Ok::<(), stoop_fetch::source::NoShard>(())
 /// ```

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use stoop::StatusCode;
+
 use super::mailbox::{Mail, Post};
 use super::said::Said;
 use super::ticket::{Answer, Ticket};
@@ -30,10 +32,9 @@ pub(super) struct Following {
 /// Whether robots.txt allows a request for this URL.
 pub(super) struct Question {
     pub(super) url: Box<str>,
-    /// No request comes before it.
-    pub(super) is_first: bool,
+    /// The status of the redirect that leads to it, if it is not the first one.
+    pub(super) redirect: Option<StatusCode>,
     pub(super) asking: Asking,
-    pub(super) since: Instant,
 }
 
 /// The key of a host that is being looked up, for a request for this URL.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use stoop::{Error, Phase, Request};
+use stoop::{Error, Phase, Request, StatusCode};
 
 use super::following::{Following, Lookup, Question, Wait};
 use super::mailbox::{Mail, Post};
@@ -14,7 +14,6 @@ use super::said::uncounted;
 use super::ticket::{Answer, Turn};
 use crate::addresses::UrlHost;
 use crate::capture::{Clock, forget_left, left};
-use crate::failures::refused_redirect;
 use crate::fetcher::Fetcher;
 use crate::record::Outcome;
 use crate::robots_gate::{Permission, RobotsGate};
@@ -41,6 +40,12 @@ pub(crate) trait Asker {
     /// Nothing is sent until the delay of a retry is over, which then waits for its turn: its permit is given back, and its
     /// clock goes on.
     fn begin_rest(&self);
+
+    /// What robots.txt says is asked for, or waited for: its clock stands still.
+    fn begin_question(&self) {}
+
+    /// That is known, and its clock goes on.
+    fn end_question(&self) {}
 
     /// A request waits from now on: its permit is given back, and its clock stands still.
     fn begin_wait(&self, now: Instant);
@@ -114,7 +119,10 @@ impl<A: Asker> InTurn<A> {
                         self.tell(feedback);
                     }
                     match self.following.said.wanted.take() {
-                        Some(url) if polled.is_pending() => self.want(&url, false),
+                        Some(url) if polled.is_pending() => match self.following.said.redirect {
+                            Some(status) => self.want(&url, Some(status)),
+                            None => self.want_turn(&url),
+                        },
                         // What follows at once is wanted at once.
                         None if polled.is_pending() && feedback.is_some() => {
                             self.asker.begin_rest();
@@ -136,7 +144,7 @@ impl<A: Asker> InTurn<A> {
     /// The outcome, where robots.txt does not allow it, the host is left alone, or the run ends.
     pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
         self.following.is_told = false;
-        self.want(url, true);
+        self.want(url, None);
         poll_fn(|cx| self.poll_turn(cx)).await
     }
 
@@ -150,7 +158,7 @@ impl<A: Asker> InTurn<A> {
             return Ok(());
         }
         self.tell(Feedback::of(outcome));
-        self.want(url, false);
+        self.want_turn(url);
         poll_fn(|cx| self.poll_turn(cx)).await
     }
 
@@ -161,26 +169,42 @@ impl<A: Asker> InTurn<A> {
         }
     }
 
-    /// A request for `url` waits for what robots.txt says, and then for its turn.
-    fn want(&mut self, url: &str, is_first: bool) {
-        let since = Instant::now();
+    /// A first request for `url`, or one that a redirect leads to, waits for what robots.txt says, and then for its turn. Its
+    /// job is in flight until it waits for that, because it asks for robots.txt itself, or its asker does.
+    fn want(&mut self, url: &str, redirect: Option<StatusCode>) {
         match self.asker.robots().and_then(|robots| robots.asking(url)) {
             Some(asking) => {
-                self.asker.begin_wait(since);
-                self.following.question =
-                    Some(Question { url: url.into(), is_first, asking, since });
+                // The host of the last request need not wait for another one.
+                if !self.has_place_at(url) {
+                    self.leave();
+                }
+                self.asker.begin_question();
+                self.following.question = Some(Question { url: url.into(), redirect, asking });
             }
-            None => self.want_turn(url, since),
+            None => self.want_turn(url),
         }
     }
 
+    /// Whether the job has a place at the host of `url`.
+    fn has_place_at(&self, url: &str) -> bool {
+        let Some(UrlHost::Known(key)) = self.host_of(url) else { return false };
+        match &self.following.place {
+            Some(place) => *place.key == *key,
+            None => self.asker.first_place(&key).is_some(),
+        }
+    }
+
+    /// The host of `url`, if hosts give turns.
+    fn host_of(&self, url: &str) -> Option<UrlHost> {
+        let run = self.asker.run()?;
+        let group = run.settings.politeness.as_ref()?.group;
+        Some(UrlHost::of(url, group, run.finder()))
+    }
+
     /// A request for `url` waits for its turn.
-    fn want_turn(&mut self, url: &str, since: Instant) {
-        let host = self.asker.run().and_then(|run| {
-            let group = run.settings.politeness.as_ref()?.group;
-            Some(UrlHost::of(url, group, run.finder()))
-        });
-        match host {
+    fn want_turn(&mut self, url: &str) {
+        let since = Instant::now();
+        match self.host_of(url) {
             Some(UrlHost::Known(key)) => self.want_of(url, key, since),
             Some(UrlHost::LookedUp(key)) => {
                 // It will hardly be at the host of the last request, which need not wait for it.
@@ -216,20 +240,21 @@ impl<A: Asker> InTurn<A> {
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Outcome>> {
         match self.following.poll_question(cx) {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(Some((question, permission))) => match permission {
-                Permission::Granted { .. } => {
-                    self.want_turn(&question.url, question.since);
-                    if self.following.said.is_granted {
-                        self.asker.end_wait(false);
+            Poll::Ready(Some((question, permission))) => {
+                self.asker.end_question();
+                match (permission, question.redirect) {
+                    (Permission::Granted { .. }, _) => {
+                        self.want_turn(&question.url);
+                    }
+                    (refused, Some(status)) => {
+                        let outcome = refused.refused_redirect(&question.url, status);
+                        return Poll::Ready(Err(outcome));
+                    }
+                    (Permission::Denied { outcome, .. } | Permission::Unknown(outcome), None) => {
+                        return Poll::Ready(Err(outcome));
                     }
                 }
-                Permission::Denied { outcome, .. } | Permission::Unknown(outcome) => {
-                    return Poll::Ready(Err(match question.is_first {
-                        true => outcome,
-                        false => refused_redirect(outcome, &question.url),
-                    }));
-                }
-            },
+            }
             Poll::Ready(None) => {}
         }
         match self.following.poll_lookup(cx) {

@@ -14,8 +14,9 @@
 //! the same host. So jobs in flight never wait for those that wait, and no jobs wait for each other in a circle. The worker
 //! of the host takes a permit for each turn that it gives, before it takes one for a job that was not started yet.
 //!
-//! Where robots.txt counts, and that of the URL's origin is not known yet, it is asked for before the turn: once for all that
-//! wait for it, and as the first requests of jobs do.
+//! Where robots.txt counts, and that of the origin to which a redirect leads is not known yet, it is asked for before the turn,
+//! once for all that wait for it. The job stays in flight meanwhile, with its permit, because it may be the one that asks: its
+//! clock stands still, and its place at another host is left.
 //!
 //! A request that is sent again after a delay asks for its turn once that is over. The job is not in flight meanwhile either,
 //! but its clock goes on, as that of its client does.

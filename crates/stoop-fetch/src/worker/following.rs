@@ -34,6 +34,14 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         self.worker.slots.borrow_mut().count(self.index);
     }
 
+    fn begin_question(&self) {
+        self.stop();
+    }
+
+    fn end_question(&self) {
+        Clock::go_on(self);
+    }
+
     fn begin_rest(&self) {
         if self.leave_flight(None) {
             self.worker.run.give_back_permit(Some(self.worker.index));
