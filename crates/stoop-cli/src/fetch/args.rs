@@ -162,8 +162,8 @@ pub(crate) struct FetchArgs {
 
     /// Connect to public addresses only, for lists that others wrote
     ///
-    /// A URL, a redirect or a sitemap that leads to another address, such as 127.0.0.1, 10.0.0.1 or 169.254.169.254, by its
-    /// name or itself, is 'address_denied'. A proxy looks names up by itself, and may connect to any
+    /// A URL or a sitemap that leads to another address, such as 127.0.0.1, 10.0.0.1 or 169.254.169.254, by its name or itself,
+    /// is 'address_denied', and a redirect 'redirect_denied'. Not with a proxy, which connects to hosts by itself
     #[arg(long, conflicts_with = "allow_private")]
     pub(super) public_only: bool,
 

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "dns")]
 use stoop::dns::Resolver;
-use stoop::{ClientBuilder, RedirectAction, Redirects};
+use stoop::{ClientBuilder, Redirects};
 #[cfg(feature = "dns")]
 use stoop_fetch::HostGroup;
 use stoop_fetch::{Concurrency, Fetch, Stop};
@@ -51,6 +51,10 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
         .body_bytes_max(plan.max_body)
         .http_fallback(plan.falls_back_to_http)
         .statistics(plan.has_statistics());
+    let fetch = match plan.jobs.shard.filter(|_| plan.jobs.stays_in_shard) {
+        Some(shard) => fetch.stay_in_shard(shard, plan.jobs.group),
+        None => fetch,
+    };
     let fetch = plan
         .stalls
         .apply(plan.filter.apply(plan.content.apply(fetch), plan.robots_token.as_deref()));
@@ -86,20 +90,10 @@ pub(super) fn describe(plan: &FetchPlan, stop: Stop) -> Result<Fetch, CommandFai
 }
 
 fn redirects(plan: &FetchPlan) -> Redirects {
-    let redirects = match u16::try_from(plan.max_redirects) {
+    match u16::try_from(plan.max_redirects) {
         Ok(0) => Redirects::none(),
         Ok(max) => Redirects::follow(max),
         Err(_) => Redirects::follow(u16::MAX),
-    };
-    let group = plan.jobs.group;
-    match plan.jobs.shard.filter(|_| plan.jobs.stays_in_shard) {
-        Some(shard) => {
-            redirects.decided_by(move |attempt| match shard.has(attempt.to().as_bytes(), group) {
-                true => RedirectAction::Follow,
-                false => RedirectAction::Stop,
-            })
-        }
-        None => redirects,
     }
 }
 

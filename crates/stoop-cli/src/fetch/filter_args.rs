@@ -127,11 +127,12 @@ impl FilterArgs {
 
     /// Whether the X-Robots-Tag of an answer has one of the rules that are passed over.
     fn has_robots_rule(&self, record: &Record<'_>, agent: &str) -> bool {
-        let details = record.outcome.details.as_ref().filter(|_| !self.skip_robots_tag.is_empty());
-        let Some(tag) = details.and_then(|details| details.x_robots_tag.as_deref()) else {
+        let Some(details) =
+            record.outcome.details.as_ref().filter(|_| !self.skip_robots_tag.is_empty())
+        else {
             return false;
         };
-        let rules = RobotsTag::parse([tag.as_bytes()], agent).to_string();
+        let rules = details.robots_tag(agent).to_string();
         rules.split(", ").any(|rule| self.skip_robots_tag.iter().any(|skipped| skipped == rule))
     }
 }
@@ -239,6 +240,9 @@ fn media_type(text: &str) -> Result<String, String> {
 }
 
 fn pattern(text: &str) -> Result<Regex, String> {
+    if text.is_empty() {
+        return Err("must not be empty: it is found everywhere".to_owned());
+    }
     let pattern = RegexBuilder::new(text).size_limit(PATTERN_BYTES_MAX).build();
     pattern.map_err(|error| error.to_string())
 }

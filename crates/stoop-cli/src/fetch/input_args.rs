@@ -23,7 +23,7 @@ pub(crate) struct InputArgs {
 
     /// What the input is [default: by the name of FILE, else lines]
     ///
-    /// The names are those that end with .csv, .tsv, .jsonl, .ndjson or .xml, also with .gz or .zst behind it, or with
+    /// The names are those that end with .csv, .tsv, .jsonl, .ndjson, .json or .xml, also with .gz or .zst behind it, or with
     /// .parquet
     #[arg(long, value_name = "FORMAT", conflicts_with = "urls")]
     input_format: Option<InputFormat>,

@@ -231,6 +231,14 @@ impl FetchPlan {
         let variable = |name: &str| environment.variable(name).filter(|_| !args.no_env);
         let (url, except) = (args.proxy.as_deref(), args.noproxy.as_deref());
         let proxies = proxies(url, except, variable, |_, proxy| Ok(proxy));
+        let proxies = proxies.map_err(CommandFailure::Usage)?;
+        if args.public_only && !proxies.is_none() {
+            return Err(CommandFailure::Usage(
+                "--public-only: a proxy connects to any address by itself; --proxy '' uses none, \
+                 whatever the environment says"
+                    .to_owned(),
+            ));
+        }
         Ok(Self {
             source,
             jobs,
@@ -263,7 +271,7 @@ impl FetchPlan {
             cookies: args.cookie_jar.map(CookieFile::open).transpose()?,
             retries: args.retry.retries(),
             fails: args.fail,
-            proxies: proxies.map_err(CommandFailure::Usage)?,
+            proxies,
             resolve: args.resolve,
             family: Family::new(args.ipv4, args.ipv6),
             dns: args.dns,

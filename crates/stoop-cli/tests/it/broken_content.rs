@@ -274,6 +274,19 @@ fn a_server_that_is_silent_is_given_up_and_asked_again() {
     }
 }
 
+/// It was sent again as on a connection that the server had closed meanwhile, though no retries were asked for.
+#[test]
+fn a_server_that_is_silent_on_a_kept_connection_is_asked_once() {
+    let server = BreakingServer::start();
+    let list = server.url("/half/0/1000\n") + &server.url("/mute/9/1000");
+    let records = fetch("-c 1 --read-timeout 0.3 -t 10", &list);
+    let codes: Vec<_> = records.iter().map(code).collect();
+    assert_eq!(
+        (codes, server.asked("/mute/9/1000")),
+        (vec!["200".into(), "read_timeout".into()], 1)
+    );
+}
+
 #[test]
 fn content_that_breaks_off_has_its_record_though_its_host_is_given_up_before_the_retry() {
     let server = BreakingServer::start();

@@ -193,7 +193,11 @@ fn a_list_named_json_is_lines_of_json_and_an_array_is_refused_with_how_it_is_rea
     std::fs::write(&path, format!("{object}\n{object}\n")).expect("writable");
     let ran = run(command(), "");
     assert_eq!(ran.lines().len(), 2, "{}", ran.stderr);
-    for array in [format!("[{object},\n{object}]\n"), format!(" [\n{object}\n]")] {
+    for array in [
+        format!("[{object},\n{object}]\n"),
+        format!("\n [\n{object}\n]"),
+        format!("[{object},{object}]"),
+    ] {
         std::fs::write(&path, array).expect("writable");
         let ran = run(command(), "");
         assert_eq!((ran.code, ran.stdout.len()), (Some(3), 0), "{}", ran.stderr);

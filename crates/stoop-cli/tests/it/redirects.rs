@@ -113,6 +113,14 @@ fn a_redirect_to_a_host_of_another_shard_is_told_by_a_run_that_stays_in_its_own(
     let address = server(|path, here| match path {
         "/away" => redirect(&format!("http://localhost:{}/end", here.port())),
         "/here" => redirect("/end"),
+        "/nested.xml" => redirect(&format!("http://localhost:{}/real.xml", here.port())),
+        "/real.xml" => {
+            let text = format!("<urlset><url><loc>http://{here}/here</loc></url></urlset>");
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+                text.len()
+            )
+        }
         _ => "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
     });
     let has = |shard: u32, host: &str| {
@@ -130,6 +138,13 @@ fn a_redirect_to_a_host_of_another_shard_is_told_by_a_run_that_stays_in_its_own(
     assert_eq!(fetched("--stay-in-shard", "/here"), followed);
     let location = format!("http://localhost:{}/end", address.port());
     assert_eq!(fetched("--stay-in-shard", "/away"), (302.into(), location.into()));
+    // The pages of a sitemap are found wherever it is.
+    let index = format!(
+        "<sitemapindex><sitemap><loc>http://{address}/nested.xml</loc></sitemap></sitemapindex>"
+    );
+    let options = format!("--shard {shard}/97 --stay-in-shard --input-format sitemap");
+    let page = record(&options, &index);
+    assert_eq!((&page["status"], &page["redirects"]), (&200.into(), &1.into()), "{page}");
 }
 
 #[test]

@@ -89,6 +89,7 @@ fn serve(
                 thread::sleep(Duration::from_millis(400));
                 format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{file}", file.len())
             }
+            "/named" => "HTTP/1.1 200 OK\r\nx-robots-tag: otherbot: noindex\r\nX-Robots-Tag: noai\r\ncontent-length: 0\r\n\r\n".into(),
             "/tagged" => "HTTP/1.1 200 OK\r\nx-robots-tag: nofollow\r\nX-Robots-Tag: noindex\r\ncontent-length: 0\r\n\r\n".into(),
             _ => "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_owned(),
         };
@@ -272,10 +273,15 @@ fn a_run_goes_on_with_the_same_robots_txt_alone() {
 #[test]
 fn answers_with_a_rule_of_x_robots_tag_are_passed_over() {
     let site = Site::start([127, 0, 80, 1], "404 X", "");
-    let list = site.urls(&["/tagged", "/other"]);
-    for (rules, written) in
-        [("noai", 2), ("noai,noindex", 1), ("NOFOLLOW", 1), ("noarchive,noimageai", 2)]
-    {
+    let list = site.urls(&["/tagged", "/other", "/named"]);
+    for (rules, written) in [
+        ("noai", 2),
+        ("noindex", 2),
+        ("noai,noindex", 1),
+        ("NOFOLLOW", 2),
+        ("noarchive,noimageai", 3),
+        ("noindex --robots-agent otherbot", 1),
+    ] {
         let records = records(&format!("--skip-robots-tag {rules}"), &list);
         assert_eq!(records.len(), written, "{rules}: {records:?}");
     }
@@ -290,7 +296,11 @@ fn a_redirect_that_the_file_there_denies_is_told_by_where_it_leads() {
     let records = records("", &site.urls(&[&format!("/{path}")]));
     let record = &records[&path];
     assert_eq!(record["error_kind"], "robots_denied", "{record}");
-    assert_eq!(record["location"], to.as_str(), "{record}");
+    assert_eq!(
+        (&record["location"], &record["status"]),
+        (&to.as_str().into(), &302.into()),
+        "{record}"
+    );
     let error = record["error"].as_str().expect("a text");
     assert!(error.starts_with("where it leads: its robots.txt does not allow"), "{error}");
 }

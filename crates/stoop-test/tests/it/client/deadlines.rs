@@ -108,6 +108,15 @@ async fn a_server_that_does_not_answer_is_waited_for_as_long_as_each_head_may_ta
         peer.stall().await;
     }
     get_fails_after(time(2000, None), interim, 6500, kind, Phase::Wait).await;
+    // A server that has the request may be at work on it: it is not sent again, as one is on a connection that was stale.
+    async fn second(mut peer: ScriptedServer) {
+        peer.head().await;
+        peer.send(OK).await;
+        peer.stall().await;
+    }
+    let client = scripted_by(limited(|limits| limits.time = time(2000, None)), second);
+    assert_eq!(fetch(&client).await, ok());
+    fails_after(2000, fetch(&client), kind, Phase::Wait).await;
     // A head that drips is no head.
     async fn dripping_head(mut peer: ScriptedServer) {
         peer.head().await;
