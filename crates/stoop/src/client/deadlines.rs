@@ -21,6 +21,8 @@ pub(super) enum Waiting {
     Sending,
     /// For the caller to make more of the request's content.
     Caller,
+    /// For the server to ask for the request's content, by a 100.
+    Continue,
     /// For the response's head, or a sign that the server is there: whether it has the request is not known.
     Unacknowledged,
     /// For the response's head.
@@ -286,11 +288,10 @@ impl Deadlines {
         } else if self.waiting != waiting {
             self.waiting = waiting;
             let limit = match waiting {
-                Waiting::Nothing | Waiting::Caller => None,
+                Waiting::Nothing | Waiting::Caller | Waiting::Continue => None,
                 Waiting::Sending => time.send_idle,
                 Waiting::Unacknowledged => time.send_idle.into_iter().chain(time.head_wait).min(),
-                // The request is not sent yet where its content waits for a 100.
-                Waiting::Head => time.head_wait.filter(|_| self.continue_by.is_none()),
+                Waiting::Head => time.head_wait,
                 Waiting::Content => time.read_idle,
             };
             let limit = limit.filter(|_| self.is_watched);
@@ -307,7 +308,7 @@ impl Deadlines {
         }
         let is_due = |deadline: Option<Instant>| deadline.is_some_and(|due| due <= nearest);
         let phase = match waiting {
-            Waiting::Unacknowledged | Waiting::Head => Phase::Wait,
+            Waiting::Continue | Waiting::Unacknowledged | Waiting::Head => Phase::Wait,
             Waiting::Content => Phase::Receive,
             Waiting::Nothing | Waiting::Sending | Waiting::Caller => Phase::Send,
         };

@@ -117,6 +117,16 @@ async fn a_server_that_does_not_answer_is_waited_for_as_long_as_each_head_may_ta
     let client = scripted_by(limited(|limits| limits.time = time(2000, None)), second);
     assert_eq!(fetch(&client).await, ok());
     fails_after(2000, fetch(&client), kind, Phase::Wait).await;
+    // It holds once the content is sent that a server asked for, and not while that is waited for.
+    async fn asks(mut peer: ScriptedServer) {
+        peer.head().await;
+        sleep(Duration::from_millis(700)).await;
+        peer.send("HTTP/1.1 100 Continue\r\n\r\n").await;
+        peer.stall().await;
+    }
+    let client = scripted_by(limited(|limits| limits.time = time(500, None)), asks);
+    let request = post(vec![b'a'; 100]).with_field("expect", "100-continue").unwrap();
+    fails_after(1200, fetch_request(&client, request), kind, Phase::Wait).await;
     // A head that drips is no head.
     async fn dripping_head(mut peer: ScriptedServer) {
         peer.head().await;

@@ -163,7 +163,7 @@ impl Http1Upload {
             return Some(Waiting::Sending);
         }
         self.body.as_ref().map(|_| match is_held(http1, deadlines) {
-            true => Waiting::Head,
+            true => Waiting::Continue,
             false => Waiting::Caller,
         })
     }
