@@ -38,7 +38,9 @@ use crate::record::Record;
 /// that was cut off with the run.
 /// A 304 to a condition of [`Fetch::if_changed_since`](crate::Fetch::if_changed_since) is of type `revisit` with the profile
 /// `server-not-modified`, and refers to the earlier response by its URL and date, and by its record where that was read from
-/// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. Credentials in the fields of requests and
+/// an archive. `WARC-Payload-Digest` is the SHA-1 of the content that is kept. There is no `WARC-Block-Digest`, which would take
+/// the same time once more; fastwarc passes over records without one where it is told to verify digests
+/// (`verify_digests=True`), and verifies those of payloads record by record. Credentials in the fields of requests and
 /// passwords in URLs are `***`; what responses set as cookies is kept, and so is what the content of requests has.
 ///
 /// Written to any writer it is complete; [`open`](Self::open) makes a file with its CDXJ index beside it, and
