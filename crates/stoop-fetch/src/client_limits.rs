@@ -6,9 +6,9 @@ use stoop::{ClientLimits, ClientTime};
 
 use crate::settings::Settings;
 
-/// The limits of a client. The deadline of a URL is its only time limit, unless there is one for
-/// connecting, or for silent servers and slow content: a run that grants a minute means it. And no URL waits for a connection, because the
-/// permits are the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
+/// The limits of a client. The deadline of a URL is its only time limit, unless there is one for connecting, for silent servers
+/// or for slow content: a run that grants a minute means it. And no URL waits for a connection, because the permits are
+/// the limit: there are fewer connections over HTTP/2 anyway, as many as an origin's streams need.
 pub(crate) fn limits(settings: &Settings) -> ClientLimits {
     let mut limits = ClientLimits::default();
     let body_bytes_max = settings.body_bytes_max.filter(|_| !settings.truncates);

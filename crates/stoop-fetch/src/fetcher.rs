@@ -82,23 +82,17 @@ impl Fetchers {
         let redirects = match settings.shard {
             None => redirects,
             Some((shard, group)) => {
-                let run = redirects.clone();
-                redirects.decided_by(move |attempt| match run.action(attempt) {
-                    RedirectAction::Follow if !shard.has(attempt.to().as_bytes(), group) => {
-                        RedirectAction::Stop
-                    }
-                    other => other,
+                decided_by_both(redirects, move |to| match shard.has(to.as_bytes(), group) {
+                    true => RedirectAction::Follow,
+                    false => RedirectAction::Stop,
                 })
             }
         };
         let redirects = match &robots {
             None => redirects,
             Some(robots) => {
-                let (run, robots) = (redirects.clone(), Arc::clone(robots));
-                redirects.decided_by(move |attempt| match run.action(attempt) {
-                    RedirectAction::Follow => robots.redirect(attempt.to()),
-                    other => other,
-                })
+                let robots = Arc::clone(robots);
+                decided_by_both(redirects, move |to| robots.redirect(to))
             }
         };
         let has_exchanges = collector.as_ref().is_some_and(|collector| collector.has_exchanges);
@@ -263,6 +257,18 @@ impl Fetcher {
             ..outcome
         }
     }
+}
+
+/// The same redirects, as far as `decide` has those followed, too, by where they lead.
+fn decided_by_both(
+    redirects: Redirects,
+    decide: impl Fn(&str) -> RedirectAction + Send + Sync + 'static,
+) -> Redirects {
+    let first = redirects.clone();
+    redirects.decided_by(move |attempt| match first.action(attempt) {
+        RedirectAction::Follow => decide(attempt.to()),
+        other => other,
+    })
 }
 
 /// Where a Location leads from a URL.

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop::{Phase, StatusCode};
+use stoop::{Phase, RedirectAction, StatusCode};
 
 use crate::failures::masked_location;
 use crate::kinds;
@@ -80,15 +80,12 @@ impl RobotsGate {
 
     /// Asks whether `url` may be fetched, unless it is known that it may.
     pub(crate) fn asking(self: &Arc<Self>, url: &str) -> Option<Asking> {
-        let (origin, path) = split(url);
-        let is_granted = self.known.answer(origin).is_some_and(|answer| match &*answer {
-            RobotsAnswer::Says { access, why } => {
-                self.known.denial(access, why.as_deref(), path).is_none()
-            }
-            RobotsAnswer::Silent(_) => false,
-        });
+        let is_known = self.known.answer(split(url).0).is_some();
+        if is_known && self.known.redirect(url) == RedirectAction::Follow {
+            return None;
+        }
         let (gate, url) = (Arc::clone(self), Box::<str>::from(url));
-        (!is_granted).then(|| Box::pin(async move { gate.ask(&url).await }) as Asking)
+        Some(Box::pin(async move { gate.ask(&url).await }))
     }
 
     /// The Crawl-delay of the origin of `url`, zero where it has none, if its robots.txt is known.

@@ -17,8 +17,8 @@ const FUZZ: &str = "fuzz";
 /// The step with which the builds of later steps begin: tests often wait.
 pub(crate) const BUILDS_AHEAD_FROM: &str = TESTS;
 
-/// The builds of later steps, in the order of how long they take. Some need tools that are certain to be there with
-/// `CI=true` alone, and so does their number: a machine of a developer has other work.
+/// The builds of later steps, in the order in which they run. They run with `CI=true` alone, where the tools that some
+/// need are certain to be there.
 pub(crate) const BUILDS_AHEAD: &[BuildAhead] = &[
     BuildAhead { step: interface::STEP, build: interface::check },
     BuildAhead { step: FUZZ, build: || cargo_fuzz().arg("build") },

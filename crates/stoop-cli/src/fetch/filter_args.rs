@@ -119,7 +119,7 @@ impl FilterArgs {
             && self.match_length.as_ref().is_none_or(has_length)
             && !self.skip_length.as_ref().is_some_and(has_length)
             && (self.match_type.is_empty() || has_type(record, &self.match_type))
-            && !has_type(record, &self.skip_type)
+            && (self.skip_type.is_empty() || !has_type(record, &self.skip_type))
             && !self.has_robots_rule(record, agent)
             && self.match_text.as_ref().is_none_or(has_text)
             && !self.skip_text.as_ref().is_some_and(has_text)

@@ -20,6 +20,15 @@ fn only_total(total: Duration) -> ClientTime {
     time
 }
 
+/// A server whose head drips.
+async fn dripping_head(mut peer: ScriptedServer) {
+    peer.head().await;
+    for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
+        peer.send([byte]).await;
+        sleep(Duration::from_millis(90)).await;
+    }
+}
+
 /// Asserts that `fetch` fails after `after` milliseconds, give or take the two that timers take.
 async fn fails_after(
     after: u64,
@@ -53,14 +62,6 @@ async fn the_total_covers_every_phase() {
     let total = only_total(Duration::from_secs(2));
     let kind = ErrorKind::TotalTimeout;
     get_fails_after(total.clone(), ScriptedServer::stall, 2000, kind, Phase::Wait).await;
-    // A head that drips.
-    async fn dripping_head(mut peer: ScriptedServer) {
-        peer.head().await;
-        for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
-            peer.send([byte]).await;
-            sleep(Duration::from_millis(90)).await;
-        }
-    }
     get_fails_after(total.clone(), dripping_head, 2000, kind, Phase::Wait).await;
     // Content that drips, however it is framed.
     async fn dripping(mut peer: ScriptedServer, head: &str, piece: &str) {
@@ -128,13 +129,6 @@ async fn a_server_that_does_not_answer_is_waited_for_as_long_as_each_head_may_ta
     let request = post(vec![b'a'; 100]).with_field("expect", "100-continue").unwrap();
     fails_after(1200, fetch_request(&client, request), kind, Phase::Wait).await;
     // A head that drips is no head.
-    async fn dripping_head(mut peer: ScriptedServer) {
-        peer.head().await;
-        for byte in format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(9999)).bytes() {
-            peer.send([byte]).await;
-            sleep(Duration::from_millis(90)).await;
-        }
-    }
     get_fails_after(time(2000, None), dripping_head, 2000, kind, Phase::Wait).await;
     // The caller may take as long as it likes to make content, and the server to send its own.
     async fn slow(mut peer: ScriptedServer) {

@@ -386,10 +386,10 @@ fn poll_deadline(
     if is_idle && waiting == Waiting::Unacknowledged {
         let arrived = http1.wire.has_arrived();
         http1.unacknowledged_from = http1.unacknowledged_from.filter(|from| arrived <= *from);
-        if http1.unacknowledged_from.is_none() && time.head_wait_is_first() {
-            return Poll::Ready(late.map(Error::unanswered));
-        }
         if http1.unacknowledged_from.is_none() {
+            if time.head_wait_is_first() {
+                return Poll::Ready(late.map(Error::unanswered));
+            }
             deadlines.arrived(time.send_idle.unwrap_or_default());
             return Poll::Ready(None);
         }
