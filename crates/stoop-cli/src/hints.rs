@@ -51,7 +51,7 @@ pub(crate) fn hint(kind: &str) -> Option<&'static str> {
         "decode" => "the body is not what its Content-Encoding says: try without --compressed",
         "redirect_limit" => "more than --max-redirects, or a loop",
         "redirect_denied" => {
-            "redirected to a URL that is not allowed (--allow-private for private hosts)"
+            "redirected to a URL that is not allowed; to private hosts only with --allow-private, and without --public-only"
         }
         "cancelled" => "the run ended first, by a signal or --duration",
         "internal" => "a defect of this program: please report it",

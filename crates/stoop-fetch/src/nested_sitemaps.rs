@@ -214,6 +214,7 @@ impl SitemapClient {
         if let Ok(Some(url)) = request.as_ref().map(Request::url)
             && let Err(ended) = in_turn.turn(url).await
         {
+            in_turn.end(&ended);
             return ended;
         }
         let outcome = in_turn.fetch(&self.fetcher, request, &()).await;

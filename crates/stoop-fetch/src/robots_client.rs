@@ -34,10 +34,18 @@ impl RobotsClient {
         Self { client, template, rate, bandwidth: settings.bandwidth.clone() }
     }
 
-    /// Asks an origin for the file, within a deadline of its own.
-    pub(crate) async fn ask(&self, origin: &str, agent: &str) -> RobotsAnswer {
-        match self.try_ask(&format!("{origin}/robots.txt"), agent).await {
+    /// Asks an origin for the file, within a deadline of its own; at a public address alone, if that is so. `None` if it
+    /// may not be asked at the address that it has: neither may what is fetched there.
+    pub(crate) async fn ask(
+        &self,
+        origin: &str,
+        is_public_only: bool,
+        agent: &str,
+    ) -> Option<RobotsAnswer> {
+        let url = format!("{origin}/robots.txt");
+        Some(match self.try_ask(&url, is_public_only, agent).await {
             Ok(answer) => answer,
+            Err(error) if error.kind() == ErrorKind::AddressDenied => return None,
             // RFC 9309 §2.3.1.2: as if there were no file.
             Err(error)
                 if matches!(error.kind(), ErrorKind::RedirectLimit | ErrorKind::RedirectDenied) =>
@@ -49,12 +57,19 @@ impl RobotsClient {
                 let outcome = failed(&error, error.kind().as_str());
                 RobotsAnswer::Silent(Box::new(Outcome { is_host_silent, ..outcome }))
             }
-        }
+        })
     }
 
-    async fn try_ask(&self, url: &str, agent: &str) -> Result<RobotsAnswer, Error> {
+    async fn try_ask(
+        &self,
+        url: &str,
+        is_public_only: bool,
+        agent: &str,
+    ) -> Result<RobotsAnswer, Error> {
         self.rate.pay();
-        let mut response = self.client.send(self.template.robots_request(url)?).await?;
+        let request = self.template.robots_request(url)?;
+        let request = if is_public_only { request.public_only() } else { request };
+        let mut response = self.client.send(request).await?;
         let mut content = Vec::new();
         while response.status().is_success() && content.len() < READ_BYTES {
             let error = match response.body_mut().chunk().await {

@@ -1,16 +1,16 @@
-//! Asks for robots.txt before a job is fetched: once for each origin of the run, however many jobs wait for it.
+//! Asks for robots.txt before a request is sent: once for each origin of the run, however many jobs wait for it.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stoop::{Phase, RedirectAction, StatusCode};
+use stoop::Phase;
 
-use crate::failures::masked_location;
 use crate::kinds;
 use crate::record::Outcome;
 use crate::robots_client::RobotsClient;
 use crate::robots_known::{KnownRobots, Lookup, NO_ROBOTS_RESPONSE, RobotsAnswer, split};
+use crate::turns::Redirected;
 
 /// Asks what may be fetched.
 pub(crate) struct RobotsGate {
@@ -18,40 +18,19 @@ pub(crate) struct RobotsGate {
     client: RobotsClient,
 }
 
-/// Whether a job may be fetched.
+/// Whether a request may be sent.
 #[derive(Debug)]
 pub(crate) enum Permission {
     /// It may, and so often.
     Granted { crawl_delay: Option<Duration> },
-    /// It gets this outcome in place of a request.
-    Denied { crawl_delay: Option<Duration>, outcome: Outcome },
-    /// The origin gave no response, and the job gets this outcome.
+    /// It may not, for this reason.
+    Denied { crawl_delay: Option<Duration>, why: String },
+    /// The origin gave no response: what would have become of the request, too.
     Unknown(Outcome),
 }
 
 /// A [`Permission`] that is asked for.
 pub(crate) type Asking = Pin<Box<dyn Future<Output = Permission>>>;
-
-impl Permission {
-    /// The outcome of a job of which a redirect to `url`, by a response of this status, is not followed because it is not
-    /// granted: as the client tells it where that is known before.
-    pub(crate) fn refused_redirect(&self, url: &str, status: StatusCode) -> Outcome {
-        let text = match self {
-            Self::Denied { outcome, .. } => {
-                let details = outcome.details.as_ref();
-                details.and_then(|details| details.error.as_deref()).unwrap_or_default()
-            }
-            Self::Unknown(_) | Self::Granted { .. } => NO_ROBOTS_RESPONSE,
-        };
-        let text = format!("where it leads: {text}");
-        let mut outcome = Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Redirect, &text);
-        if let Some(details) = &mut outcome.details {
-            details.location = Some(masked_location(url.as_bytes()));
-            details.status = Some(status.as_u16());
-        }
-        outcome
-    }
-}
 
 impl RobotsGate {
     /// Keeps what it is told in `known`.
@@ -59,33 +38,35 @@ impl RobotsGate {
         Self { known, client }
     }
 
-    /// Whether `url`, which is absolute and as it is requested, may be fetched. It may take as long as a request.
-    pub(crate) async fn ask(&self, url: &str) -> Permission {
+    /// Asks whether a request for `url`, an absolute one, may be sent. Where its origin is not known that takes as long as a
+    /// request, which is sent to a public address alone if that is so.
+    pub(crate) async fn ask(&self, url: &str, is_public_only: bool) -> Permission {
         let (origin, path) = split(url);
-        match &*self.answer_of(origin).await {
+        let Some(answer) = self.answer_of(origin, is_public_only).await else {
+            // The request is refused by its address.
+            return Permission::Granted { crawl_delay: None };
+        };
+        match &*answer {
             RobotsAnswer::Silent(outcome) => Permission::Unknown((**outcome).clone()),
             RobotsAnswer::Says { access, why } => {
                 let crawl_delay = access.crawl_delay();
                 match self.known.denial(access, why.as_deref(), path) {
                     None => Permission::Granted { crawl_delay },
-                    Some(text) => {
-                        let outcome =
-                            Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Request, &text);
-                        Permission::Denied { crawl_delay, outcome }
-                    }
+                    Some(why) => Permission::Denied { crawl_delay, why },
                 }
             }
         }
     }
 
-    /// Asks whether `url` may be fetched, unless it is known that it may.
-    pub(crate) fn asking(self: &Arc<Self>, url: &str) -> Option<Asking> {
-        let is_known = self.known.answer(split(url).0).is_some();
-        if is_known && self.known.redirect(url) == RedirectAction::Follow {
-            return None;
-        }
+    /// The same, in its own time.
+    pub(crate) fn asking(self: &Arc<Self>, url: &str, is_public_only: bool) -> Asking {
         let (gate, url) = (Arc::clone(self), Box::<str>::from(url));
-        Some(Box::pin(async move { gate.ask(&url).await }))
+        Box::pin(async move { gate.ask(&url, is_public_only).await })
+    }
+
+    /// Whether it is known that `url` may be fetched.
+    pub(crate) fn allows(&self, url: &str) -> bool {
+        self.known.allows(url)
     }
 
     /// The Crawl-delay of the origin of `url`, zero where it has none, if its robots.txt is known.
@@ -96,16 +77,62 @@ impl RobotsGate {
         }
     }
 
-    /// What an origin says.
-    async fn answer_of(&self, origin: &str) -> Arc<RobotsAnswer> {
+    /// What an origin says; `None` if it may not be asked at its address.
+    async fn answer_of(&self, origin: &str, is_public_only: bool) -> Option<Arc<RobotsAnswer>> {
         loop {
             match self.known.look_or_ask(origin) {
-                Lookup::Known(answer) => return answer,
+                Lookup::Known(answer) => return Some(answer),
                 Lookup::Asked(end) => end.over().await,
                 Lookup::Unknown(asking) => {
-                    return asking.end(self.client.ask(origin, self.known.agent()).await);
+                    let asked = self.client.ask(origin, is_public_only, self.known.agent());
+                    return asked.await.map(|answer| asking.end(answer));
                 }
             }
         }
+    }
+}
+
+/// The outcome of a job whose request is not sent, because robots.txt does not allow it.
+pub(crate) fn denied(why: &str) -> Outcome {
+    Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Request, why)
+}
+
+/// The outcome of a job of which this redirect is not followed: `answer` to whether it may be is not that it is granted.
+pub(crate) fn refused_redirect(answer: Permission, redirect: &Redirected) -> Outcome {
+    let (why, is_host_silent) = match &answer {
+        Permission::Denied { why, .. } => (why.as_str(), false),
+        Permission::Unknown(outcome) => (NO_ROBOTS_RESPONSE, outcome.is_host_silent),
+        Permission::Granted { .. } => (NO_ROBOTS_RESPONSE, false),
+    };
+    Outcome { is_host_silent, ..redirect.refused(why) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use stoop::Client;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    /// A public server's redirect had robots.txt asked for at a private address.
+    #[test]
+    fn a_request_for_public_addresses_alone_asks_no_other_for_robots_txt() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}/a", listener.local_addr().unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = RobotsClient::new(Client::new(), &Settings::default());
+        let known = Arc::new(KnownRobots::new("a"));
+        let gate = RobotsGate::new(Arc::clone(&known), client);
+        // The request itself is refused, which has its own record.
+        let permission = runtime.block_on(gate.ask(&url, true));
+        assert!(matches!(permission, Permission::Granted { crawl_delay: None }), "{permission:?}");
+        assert!(listener.accept().is_err() && !gate.allows(&url));
+        drop(listener);
+        // It is no answer to others.
+        let permission = runtime.block_on(gate.ask(&url, false));
+        assert!(matches!(permission, Permission::Unknown(_)), "{permission:?}");
     }
 }

@@ -85,12 +85,19 @@ impl KnownRobots {
         match &*answer {
             RobotsAnswer::Says { access, why } => match self.denial(access, why.as_deref(), path) {
                 None => RedirectAction::Follow,
-                Some(why) => RedirectAction::Deny(format!("where it leads: {why}")),
+                Some(why) => RedirectAction::Deny(where_it_leads(&why)),
             },
-            RobotsAnswer::Silent(_) => {
-                RedirectAction::Deny(format!("where it leads: {NO_ROBOTS_RESPONSE}"))
-            }
+            RobotsAnswer::Silent(_) => RedirectAction::Deny(where_it_leads(NO_ROBOTS_RESPONSE)),
         }
+    }
+
+    /// Whether it is known that `url` may be fetched.
+    pub(crate) fn allows(&self, url: &str) -> bool {
+        let (origin, path) = split(url);
+        self.answer(origin).is_some_and(|answer| match &*answer {
+            RobotsAnswer::Says { access, .. } => access.is_allowed(path),
+            RobotsAnswer::Silent(_) => false,
+        })
     }
 
     /// What an origin came to, if it was asked, and that still counts.
@@ -119,6 +126,11 @@ impl Drop for Asking<'_> {
         self.known.lock().end(self.origin);
         self.end.tell();
     }
+}
+
+/// Why a redirect is not followed, by why nothing may be fetched where it leads.
+pub(crate) fn where_it_leads(why: &str) -> String {
+    format!("where it leads: {why}")
 }
 
 /// An absolute URL's origin without its end, and what is behind that.

@@ -53,7 +53,7 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
     pub(crate) timeout: Duration,
     pub(crate) setup_timeout: Option<Duration>,
-    /// How long a server may send nothing of content.
+    /// How long a server may send nothing of content, and no head of a response.
     pub(crate) read_timeout: Option<Duration>,
     /// How many bytes of content have to come in a second, and how long it may fall behind that.
     pub(crate) body_rate_min: Option<(u64, Duration)>,

@@ -28,6 +28,8 @@ pub(crate) const HYPHEN_VALUES: &[&str] = &[
     "range",
     "match_length",
     "match_text",
+    "skip_length",
+    "skip_text",
     "data",
     "data-binary",
     "data-raw",

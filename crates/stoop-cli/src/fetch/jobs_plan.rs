@@ -132,6 +132,7 @@ mod tests {
             ("/a.csv/URLS.TSV.gz", Some(InputFormat::Tsv)),
             ("a.b.jsonl.zst", Some(InputFormat::Jsonl)),
             ("a.ndjson", Some(InputFormat::Jsonl)),
+            ("a.json.gz", Some(InputFormat::Jsonl)),
             ("sitemap.xml.gz", Some(InputFormat::Sitemap)),
             ("URLS.parquet", Some(InputFormat::Parquet)),
             ("urls.parquet.gz", None),

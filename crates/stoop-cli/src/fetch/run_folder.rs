@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 
 use clap::ValueEnum as _;
-use stoop::Method;
+use stoop::{Method, Versions};
 use stoop_fetch::{HostGroup, RunFolder, RunFolderError};
 
 use super::content_args::name_of;
@@ -136,6 +136,9 @@ fn options(plan: &FetchPlan) -> Vec<(String, String)> {
         ("--robots", plan.robots_token.clone().unwrap_or_default()),
         ("--allow-private", on(plan.allow_private)),
         ("--public-only", on(plan.is_public_only)),
+        ("--cookie-jar", on(plan.cookies.is_some())),
+        ("--http1.1", on(plan.versions == Versions::Http1)),
+        ("--http2-prior-knowledge", on(plan.versions == Versions::Http2)),
         ("--max-body", body_max),
         ("--revisits", on(plan.has_revisits)),
         ("--compression", plan.compression.as_ref().map_or_else(String::new, name_of)),

@@ -196,6 +196,7 @@ fn a_list_named_json_is_lines_of_json_and_an_array_is_refused_with_how_it_is_rea
     for array in [
         format!("[{object},\n{object}]\n"),
         format!("\n [\n{object}\n]"),
+        format!("# all\n\n  # of them\n[\n{object}\n]"),
         format!("[{object},{object}]"),
     ] {
         std::fs::write(&path, array).expect("writable");

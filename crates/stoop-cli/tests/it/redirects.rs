@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use stoop_fetch::HostGroup;
@@ -96,6 +98,32 @@ fn an_error_after_a_redirect_did_not_name_its_url() {
     assert_eq!((&record["status"], &record["location"]), (&Value::Null, &Value::Null), "{record}");
 }
 
+#[test]
+fn answers_are_passed_over_by_the_type_of_their_content() {
+    let address = server(|path, _| {
+        let typed = path.strip_prefix("/typed/").map(|of| format!("content-type: {of}\r\n"));
+        let typed = typed.unwrap_or_default();
+        format!("HTTP/1.1 200 OK\r\n{typed}content-length: 0\r\nconnection: close\r\n\r\n")
+    });
+    let paths = ["/typed/text/html", "/typed/image/png", "/typed/image/gif;a=b", "/none"];
+    let list = paths.map(|path| format!("http://{address}{path}\n")).concat();
+    let written = |options: &str| {
+        let ran = run(stoop(&format!("fetch -f jsonl --summary none {options}")), &*list);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let text = String::from_utf8(ran.stdout).expect("JSON");
+        paths.map(|path| text.contains(path))
+    };
+    for (types, matched) in [
+        ("text/html", [true, false, false, false]),
+        ("image/*", [false, true, true, false]),
+        ("image/gif", [false, false, true, false]),
+        ("*/*", [true, true, true, false]),
+    ] {
+        assert_eq!(written(&format!("--match-type {types}")), matched, "{types}");
+        assert_eq!(written(&format!("--skip-type {types}")), matched.map(|it| !it), "{types}");
+    }
+}
+
 /// `report` counts an error as one, even with a status.
 #[test]
 fn an_error_with_a_status_is_counted_as_an_error() {
@@ -154,4 +182,33 @@ fn a_list_of_others_leads_to_no_address_that_is_not_public() {
         let record = record("--public-only", &format!("http://{host}:{}/body", address.port()));
         assert_eq!(record["error_kind"], "address_denied", "{record}");
     }
+    // A proxy would connect to it.
+    let through = |options: &str| {
+        let mut command = stoop(&format!("fetch -f jsonl --summary none --public-only {options}"));
+        command.env("http_proxy", format!("http://{address}"));
+        run(command, format!("http://{address}/body"))
+    };
+    for options in ["", "-x http://127.0.0.1:1", "--noproxy localhost"] {
+        let ran = through(options);
+        assert_eq!(ran.code, Some(2), "{options}: {}", ran.stderr);
+        assert!(ran.stderr.contains("--public-only: a proxy connects to any"), "{}", ran.stderr);
+    }
+    for options in ["--noproxy *", "--no-env"] {
+        let ran = through(options);
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(text.contains("address_denied"), "{options}: {text}{}", ran.stderr);
+    }
+}
+
+#[test]
+fn robots_txt_is_not_asked_for_where_nothing_may_be_fetched() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let asks = Arc::clone(&asked);
+    let address = server(move |_, _| {
+        asks.fetch_add(1, Ordering::Relaxed);
+        "HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned()
+    });
+    let record = record("--public-only --robots", &format!("http://{address}/body"));
+    assert_eq!(record["error_kind"], "address_denied", "{record}");
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
 }

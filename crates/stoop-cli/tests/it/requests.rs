@@ -45,7 +45,13 @@ fn values_that_begin_with_a_hyphen_were_taken_for_options() {
     let ran = run(stoop("fetch -r -500"), &*urls);
     assert_eq!((ran.code, ran.lines().len()), (Some(0), 1), "{}", ran.stderr);
     assert_eq!(server.take_seen()[0].fields.get("range").map(String::as_str), Some("bytes=-500"));
-    for (options, lines) in [("--match-length -5000", 1), ("--match-length -1", 0)] {
+    for (options, lines) in [
+        ("--match-length -5000", 1),
+        ("--match-length -1", 0),
+        ("--skip-length -5000", 0),
+        ("--skip-length -1", 1),
+        ("--skip-text -no-such-text", 1),
+    ] {
         let ran = run(stoop(&format!("fetch {options}")), &*urls);
         assert_eq!((ran.code, ran.lines().len()), (Some(0), lines), "{options}: {}", ran.stderr);
     }

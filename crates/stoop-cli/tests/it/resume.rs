@@ -405,6 +405,12 @@ fn another_list_other_options_and_a_second_process_are_refused() {
         ("--max-redirects 0", "began without --max-redirects, and not with --max-redirects 0"),
         ("-A a/1", "began without --user-agent, and not with --user-agent a/1"),
         ("--public-only", "began without --public-only, and not with --public-only on"),
+        ("--cookie-jar jar", "began without --cookie-jar, and not with --cookie-jar on"),
+        ("--http1.1", "began without --http1.1, and not with --http1.1 on"),
+        (
+            "--http2-prior-knowledge",
+            "began without --http2-prior-knowledge, and not with --http2-prior-knowledge on",
+        ),
         ("--max-body 5", "began without --max-body, and not with --max-body 5"),
     ] {
         let other = run(runs.command(more), "");

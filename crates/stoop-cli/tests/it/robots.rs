@@ -293,8 +293,7 @@ fn a_redirect_that_the_file_there_denies_is_told_by_where_it_leads() {
     let site = Site::start([127, 0, 79, 2], "404 X", "");
     let to = format!("http://{}/no", far.address);
     let path = format!("away/{}/no", far.address);
-    let records = records("", &site.urls(&[&format!("/{path}")]));
-    let record = &records[&path];
+    let record = &records("", &site.urls(&[&format!("/{path}")]))[&path];
     assert_eq!(record["error_kind"], "robots_denied", "{record}");
     assert_eq!(
         (&record["location"], &record["status"]),
@@ -302,7 +301,42 @@ fn a_redirect_that_the_file_there_denies_is_told_by_where_it_leads() {
         "{record}"
     );
     let error = record["error"].as_str().expect("a text");
-    assert!(error.starts_with("where it leads: its robots.txt does not allow"), "{error}");
+    let denied = "the redirect may not be followed: where it leads: its robots.txt does not allow";
+    assert!(error.starts_with(denied), "{error}");
+    // The same as of a redirect whose target was known to be denied.
+    let list = site.urls(&[&format!("/{path}"), &format!("/{path}?2")]);
+    let both = records("--per-host 1", &list);
+    assert_eq!(both.len(), 2, "{both:?}");
+    for (path, record) in &both {
+        let url = format!("http://{}/{path}", site.address);
+        assert_eq!(record["final_url"], url, "{record}");
+        assert_eq!(record["redirects"], 0, "{record}");
+        assert!(record["error"].as_str().is_some_and(|it| it.starts_with(denied)), "{record}");
+    }
+}
+
+/// All permits were held for as long as the dead site was waited for, and again for the next ones.
+#[test]
+fn redirects_to_a_site_that_gives_no_response_hold_up_no_others() {
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.86.1:0").expect("a free port");
+    let far = silent.local_addr().expect("bound");
+    let sites: Vec<_> = (2..34).map(|n| Site::start([127, 0, 86, n], "404 X", "")).collect();
+    let away = format!("/away/{far}/a");
+    let list: String = sites.iter().map(|site| site.urls(&[&away])).collect();
+    let others: String = sites.iter().map(|site| site.urls(&["/b"])).collect();
+    let mut command = stoop("fetch -f csv --robots -c 8 --per-host 8 -t 3 --summary none");
+    command.arg("--no-progress");
+    let ran = run(command, list + &others);
+    let lines = ran.lines();
+    let codes: Vec<_> = lines.iter().map(|line| line.code.as_str()).collect();
+    let first = codes.iter().position(|code| *code != "200").expect("some that fail");
+    assert!(codes[first..].iter().all(|code| *code != "200"), "{codes:?}");
+    let count = |code: &str| codes.iter().filter(|it| **it == code).count();
+    let counts = [count("200"), count("robots_denied"), count("host_suspended")];
+    // 20 may fail in turn.
+    assert!(counts[0] == 32 && counts[1] >= 20 && counts[2] > 0, "{codes:?}");
+    assert_eq!(counts.iter().sum::<usize>(), 64, "{codes:?}");
 }
 
 #[test]

@@ -39,7 +39,9 @@ struct BatchLine {
 
 impl Batch {
     pub(crate) fn push(&mut self, job: Job<'_>) {
-        if self.popped > LINES_KEPT && 2 * self.popped > self.lines.len() {
+        if self.is_empty() {
+            self.forget_all();
+        } else if self.popped > LINES_KEPT && 2 * self.popped > self.lines.len() {
             self.forget_popped();
         }
         self.options_bytes += job.held_bytes() - job.url.len();
@@ -121,10 +123,15 @@ impl Batch {
 
     /// Forgets all lines, and memory that only an unusual batch needed.
     pub(super) fn clear(&mut self) {
-        self.text.clear();
+        self.forget_all();
         self.text.shrink_to(2 * BYTES_MAX);
-        self.lines.clear();
         self.lines.shrink_to(2 * LINES_MAX);
+    }
+
+    /// Forgets all lines, and keeps their memory.
+    fn forget_all(&mut self) {
+        self.text.clear();
+        self.lines.clear();
         (self.popped, self.options_bytes) = (0, 0);
     }
 }
@@ -187,6 +194,20 @@ pub(super) mod tests {
             assert_eq!((job.url, job.address), (&b"http://a/"[..], address));
         }
         assert_eq!(batch.first(), None);
+    }
+
+    /// Each host has one, and most of them one job at a time: it kept the last 32 of each.
+    #[test]
+    fn a_batch_that_runs_empty_keeps_none_of_its_lines() {
+        let mut queue = Batch::default();
+        for _ in 0..20 {
+            queue.push(Job::new(b"http://a/1"));
+            assert_eq!(
+                queue.pop().map(|job| job.url.to_vec()).as_deref(),
+                Some(&b"http://a/1"[..])
+            );
+            assert_eq!((queue.text.len(), queue.lines.len()), (10, 1));
+        }
     }
 
     #[test]

@@ -66,13 +66,17 @@ impl<R: Read> Lines<R> {
         Self { refuses_array: true, ..Self::with_line_bytes_max(source, max) }
     }
 
-    /// Checks that the input does not begin as a JSON array, once it has more than blanks.
+    /// Checks that the input does not begin as a JSON array, once it has more than blanks and comments.
     ///
     /// # Errors
     /// It does. None of it is reported.
     fn check_array(&mut self) -> io::Result<()> {
         let begin = &self.buffer[..self.filled];
-        let begin = begin.strip_prefix(byte_order::UTF8).unwrap_or(begin).trim_ascii_start();
+        let mut begin = begin.strip_prefix(byte_order::UTF8).unwrap_or(begin).trim_ascii_start();
+        while begin.starts_with(b"#") {
+            let end = memchr(b'\n', begin).unwrap_or(begin.len());
+            begin = begin[end..].trim_ascii_start();
+        }
         if !begin.starts_with(b"[") {
             self.refuses_array = begin.is_empty();
             return Ok(());
@@ -138,10 +142,11 @@ impl<R: Read + Send> JobSource for Lines<R> {
         self.bytes += read as u64;
         self.filled += read;
         // No job is in what may go on as a mark.
-        if self.is_first && (read == 0 || !byte_order::may_go_on(&self.buffer[..self.filled])) {
+        let is_mark_known = read == 0 || !byte_order::may_go_on(&self.buffer[..self.filled]);
+        if self.is_first && is_mark_known {
             self.check_byte_order()?;
         }
-        if self.refuses_array {
+        if self.refuses_array && is_mark_known && !self.is_skipping {
             self.check_array()?;
         }
         if read == 0 {

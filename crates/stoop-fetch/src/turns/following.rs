@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use stoop::StatusCode;
-
 use super::mailbox::{Mail, Post};
+use super::redirected::Redirected;
 use super::said::Said;
 use super::ticket::{Answer, Ticket};
 use crate::robots_gate::{Asking, Permission};
@@ -17,7 +16,7 @@ use crate::schedule::{Feedback, HostId};
 #[derive(Default)]
 pub(super) struct Following {
     pub(super) said: Said,
-    /// What robots.txt says to its next request, if that is asked for.
+    /// What robots.txt says to its next request, if that is asked for once it has its turn.
     pub(super) question: Option<Question>,
     /// The key of its next request's host that is being looked up.
     pub(super) lookup: Option<Lookup>,
@@ -32,9 +31,10 @@ pub(super) struct Following {
 /// Whether robots.txt allows a request for this URL.
 pub(super) struct Question {
     pub(super) url: Box<str>,
-    /// The status of the redirect that leads to it, if it is not the first one.
-    pub(super) redirect: Option<StatusCode>,
-    pub(super) asking: Asking,
+    /// The redirect that leads to it, if it is not the first one.
+    pub(super) redirect: Option<Redirected>,
+    /// What is waited for, from the turn on.
+    pub(super) asking: Option<Asking>,
 }
 
 /// The key of a host that is being looked up, for a request for this URL.
@@ -67,15 +67,20 @@ pub(super) struct Place {
 }
 
 impl Following {
-    /// Waits for what robots.txt says, if that is asked for, and returns it with the question.
+    /// Waits for what robots.txt says, if that is asked for by now, and returns it with the question. The request is sent
+    /// then, if it is.
     pub(super) fn poll_question(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<(Question, Permission)>> {
-        let Some(question) = &mut self.question else { return Poll::Ready(None) };
-        let Poll::Ready(permission) = question.asking.as_mut().poll(cx) else {
-            return Poll::Pending;
+        let question = self.question.as_mut();
+        let Some(asking) = question.and_then(|question| question.asking.as_mut()) else {
+            return Poll::Ready(None);
         };
+        let Poll::Ready(permission) = asking.as_mut().poll(cx) else { return Poll::Pending };
+        if let Some(place) = &mut self.place {
+            place.start = Instant::now();
+        }
         Poll::Ready(self.question.take().map(|question| (question, permission)))
     }
 

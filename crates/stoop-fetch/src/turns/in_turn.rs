@@ -4,19 +4,20 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use stoop::{Error, Phase, Request, StatusCode};
+use stoop::{Error, Phase, Request};
 
 use super::following::{Following, Lookup, Question, Wait};
 use super::mailbox::{Mail, Post};
+use super::redirected::Redirected;
 use super::said::uncounted;
 use super::ticket::{Answer, Turn};
 use crate::addresses::UrlHost;
 use crate::capture::{Clock, forget_left, left};
 use crate::fetcher::Fetcher;
 use crate::record::Outcome;
-use crate::robots_gate::{Permission, RobotsGate};
+use crate::robots_gate::{Permission, RobotsGate, denied, refused_redirect};
 use crate::run_state::RunState;
 use crate::schedule::{Feedback, HostId};
 use crate::target::worker_of_key;
@@ -41,10 +42,10 @@ pub(crate) trait Asker {
     /// clock goes on.
     fn begin_rest(&self);
 
-    /// What robots.txt says is asked for, or waited for: its clock stands still.
+    /// What robots.txt says is asked for, or waited for, in flight: its clock stands still.
     fn begin_question(&self) {}
 
-    /// That is known, and its clock goes on.
+    /// That is known, or cannot be, and its clock goes on.
     fn end_question(&self) {}
 
     /// A request waits from now on: its permit is given back, and its clock stands still.
@@ -66,6 +67,12 @@ pub(crate) trait Asker {
 
     /// Tells the host of that place what came of a request, if it has that yet.
     fn tell_first_host(&self, _feedback: Feedback) {}
+
+    /// Tells the host of that place what robots.txt says, and whether a request is sent now, if it has that yet.
+    fn tell_first_host_rules(&self, _crawl_delay: Option<Duration>, _is_sent: bool) {}
+
+    /// What has a turn is not sent.
+    fn not_sent(&self) {}
 }
 
 /// Sends the requests of an asker in turn.
@@ -119,10 +126,12 @@ impl<A: Asker> InTurn<A> {
                         self.tell(feedback);
                     }
                     match self.following.said.wanted.take() {
-                        Some(url) if polled.is_pending() => match self.following.said.redirect {
-                            Some(status) => self.want(&url, Some(status)),
-                            None => self.want_turn(&url),
-                        },
+                        Some(url) if polled.is_pending() => {
+                            match self.following.said.redirect.take() {
+                                Some(redirect) => self.want(&url, Some(redirect)),
+                                None => self.want_turn(&url),
+                            }
+                        }
                         // What follows at once is wanted at once.
                         None if polled.is_pending() && feedback.is_some() => {
                             self.asker.begin_rest();
@@ -169,29 +178,13 @@ impl<A: Asker> InTurn<A> {
         }
     }
 
-    /// A first request for `url`, or one that a redirect leads to, waits for what robots.txt says, and then for its turn. Its
-    /// job is in flight until it waits for that, because it asks for robots.txt itself, or its asker does.
-    fn want(&mut self, url: &str, redirect: Option<StatusCode>) {
-        match self.asker.robots().and_then(|robots| robots.asking(url)) {
-            Some(asking) => {
-                // The host of the last request need not wait for another one.
-                if !self.has_place_at(url) {
-                    self.leave();
-                }
-                self.asker.begin_question();
-                self.following.question = Some(Question { url: url.into(), redirect, asking });
-            }
-            None => self.want_turn(url),
-        }
-    }
-
-    /// Whether the job has a place at the host of `url`.
-    fn has_place_at(&self, url: &str) -> bool {
-        let Some(UrlHost::Known(key)) = self.host_of(url) else { return false };
-        match &self.following.place {
-            Some(place) => *place.key == *key,
-            None => self.asker.first_place(&key).is_some(),
-        }
+    /// A first request for `url`, or one that a redirect leads to, waits for its turn, and then for what robots.txt says, if
+    /// that is not known.
+    fn want(&mut self, url: &str, redirect: Option<Redirected>) {
+        let asks = self.asker.robots().is_some_and(|robots| !robots.allows(url));
+        self.following.question =
+            asks.then(|| Question { url: url.into(), redirect, asking: None });
+        self.want_turn(url);
     }
 
     /// The host of `url`, if hosts give turns.
@@ -212,9 +205,7 @@ impl<A: Asker> InTurn<A> {
                 self.asker.begin_wait(since);
                 self.following.lookup = Some(Lookup { url: url.into(), key, since });
             }
-            Some(UrlHost::None) | None => {
-                self.following.said.is_granted = true;
-            }
+            Some(UrlHost::None) | None => self.has_turn(),
         }
     }
 
@@ -236,36 +227,73 @@ impl<A: Asker> InTurn<A> {
         self.asker.wait_for(worker, turn, since);
     }
 
+    /// The next request has its turn. It may be sent, unless robots.txt has to be asked first.
+    fn has_turn(&mut self) {
+        match (&mut self.following.question, self.asker.robots()) {
+            (Some(question), Some(robots)) => {
+                let redirect = question.redirect.as_ref();
+                let is_public_only = redirect.is_some_and(|redirect| redirect.is_public_only);
+                question.asking = Some(robots.asking(&question.url, is_public_only));
+                self.asker.begin_question();
+            }
+            _ => self.following.said.is_granted = true,
+        }
+    }
+
+    /// What robots.txt says to the next request, which has its turn, is known.
+    ///
+    /// # Errors
+    /// The outcome, where it may not be sent.
+    fn answered(&mut self, question: Question, permission: Permission) -> Result<(), Outcome> {
+        self.asker.end_question();
+        match &permission {
+            Permission::Granted { crawl_delay } => {
+                self.tell_rules(*crawl_delay, true);
+                self.following.said.is_granted = true;
+                return Ok(());
+            }
+            Permission::Denied { crawl_delay, .. } => self.tell_rules(*crawl_delay, false),
+            // What came of it is told where the place is left.
+            Permission::Unknown(_) => {}
+        }
+        self.asker.not_sent();
+        Err(match (permission, question.redirect) {
+            (refused, Some(redirect)) => refused_redirect(refused, &redirect),
+            (Permission::Unknown(outcome), None) => outcome,
+            (Permission::Denied { why, .. }, None) => denied(&why),
+            (Permission::Granted { .. }, None) => return Ok(()),
+        })
+    }
+
     /// Waits until the next request may be sent, if one waits.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Outcome>> {
-        match self.following.poll_question(cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Some((question, permission))) => {
-                self.asker.end_question();
-                match (permission, question.redirect) {
-                    (Permission::Granted { .. }, _) => {
-                        self.want_turn(&question.url);
-                    }
-                    (refused, Some(status)) => {
-                        let outcome = refused.refused_redirect(&question.url, status);
-                        return Poll::Ready(Err(outcome));
-                    }
-                    (Permission::Denied { outcome, .. } | Permission::Unknown(outcome), None) => {
-                        return Poll::Ready(Err(outcome));
-                    }
-                }
-            }
-            Poll::Ready(None) => {}
-        }
         match self.following.poll_lookup(cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Some((Lookup { url, since, .. }, key))) => self.want_of(&url, key, since),
             Poll::Ready(None) => {}
         }
-        let Poll::Ready(answered) = self.following.poll_wait(cx) else { return Poll::Pending };
-        let Some(answer) = answered else { return Poll::Ready(Ok(())) };
+        match self.following.poll_wait(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Some(answer)) => {
+                if let Err(outcome) = self.take_turn(answer) {
+                    return Poll::Ready(Err(outcome));
+                }
+            }
+            Poll::Ready(None) => {}
+        }
+        self.following.poll_question(cx).map(|asked| match asked {
+            Some((question, permission)) => self.answered(question, permission),
+            None => Ok(()),
+        })
+    }
+
+    /// The turn of the next request was answered.
+    ///
+    /// # Errors
+    /// The outcome, where it is not sent.
+    fn take_turn(&mut self, answer: Answer) -> Result<(), Outcome> {
         let before = self.following.said.answered.take();
-        let ended = match answer {
+        Err(match answer {
             Answer::Suspended => before.map_or_else(
                 || Outcome::host_suspended("the host of its next request"),
                 |answered| *answered,
@@ -275,11 +303,20 @@ impl<A: Asker> InTurn<A> {
             }
             Answer::Granted(_) | Answer::Uncounted => {
                 self.asker.end_wait(matches!(answer, Answer::Granted(_)));
-                self.following.said.is_granted = true;
-                return Poll::Ready(Ok(()));
+                self.has_turn();
+                return Ok(());
             }
-        };
-        Poll::Ready(Err(ended))
+        })
+    }
+
+    /// Tells the host of the next request what robots.txt says.
+    fn tell_rules(&self, crawl_delay: Option<Duration>, is_sent: bool) {
+        match (&self.following.place, self.asker.run()) {
+            (Some(place), Some(run)) => {
+                run.post(place.worker, Mail::Learned { host: place.host, crawl_delay, is_sent });
+            }
+            _ => self.asker.tell_first_host_rules(crawl_delay, is_sent),
+        }
     }
 
     /// Tells the host of the last request what came of it, where another attempt follows.

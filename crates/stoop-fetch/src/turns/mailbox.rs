@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::ticket::Turn;
 use crate::schedule::{Feedback, HostId};
@@ -17,6 +17,8 @@ pub(crate) enum Mail {
     Left { host: HostId, start: Instant, feedback: Feedback },
     /// A request that was sent then keeps its place, and its host said this.
     Told { host: HostId, start: Instant, feedback: Feedback },
+    /// A request that has its place knows what robots.txt says, and is sent now, if it is.
+    Learned { host: HostId, crawl_delay: Option<Duration>, is_sent: bool },
 }
 
 /// Brings mail to the worker of a host, and permits back.

@@ -14,9 +14,10 @@
 //! the same host. So jobs in flight never wait for those that wait, and no jobs wait for each other in a circle. The worker
 //! of the host takes a permit for each turn that it gives, before it takes one for a job that was not started yet.
 //!
-//! Where robots.txt counts, and that of the origin to which a redirect leads is not known yet, it is asked for before the turn,
-//! once for all that wait for it. The job stays in flight meanwhile, with its permit, because it may be the one that asks: its
-//! clock stands still, and its place at another host is left.
+//! Where robots.txt counts, and that of the origin to which a redirect leads is not known yet, it is asked for once the request
+//! has its turn, as for the first request of a job: until a host's file is known, its requests have their turns one by one, so
+//! that one job asks and the others wait out of flight. The job that asks is in flight, with its place and its permit, and its
+//! clock stands still. What the file says is told to the host, and so is that there was no response.
 //!
 //! A request that is sent again after a delay asks for its turn once that is over. The job is not in flight meanwhile either,
 //! but its clock goes on, as that of its client does.
@@ -29,11 +30,13 @@
 mod following;
 mod in_turn;
 mod mailbox;
+mod redirected;
 mod said;
 mod ticket;
 
 pub(crate) use self::in_turn::{Asker, InTurn};
 pub(crate) use self::mailbox::{Mail, Mailboxes, Post};
+pub(crate) use self::redirected::Redirected;
 pub(crate) use self::said::{take_troubles, wait_for_turn};
 #[cfg(test)]
 pub(crate) use self::ticket::Ticket;

@@ -9,6 +9,7 @@ use std::task::Poll;
 
 use stoop::{FollowUp, Response, StatusCode};
 
+use super::redirected::Redirected;
 use crate::failures::is_of_host;
 use crate::record::Outcome;
 use crate::schedule::Feedback;
@@ -55,8 +56,8 @@ pub(super) fn uncounted<T>(poll: impl FnOnce() -> T) -> (T, bool) {
 pub(super) struct Said {
     /// The URL that it wants to send a request to.
     pub(super) wanted: Option<Box<str>>,
-    /// The status of the response from which it follows, if that is a redirect.
-    pub(super) redirect: Option<StatusCode>,
+    /// The redirect that leads to it, if one does.
+    pub(super) redirect: Option<Redirected>,
     /// The request may be sent.
     pub(super) is_granted: bool,
     /// What came of an attempt that is followed by another.
@@ -108,13 +109,12 @@ pub(crate) fn wait_for_turn(
         UNCOUNTED.set(Uncounted::InTrouble);
     }
     // What is sent again goes to where it went before.
-    let redirect =
-        next.outcome().ok().filter(|status| next.response().is_none() && status.is_redirection());
+    let mut redirect = Redirected::of(next);
     let (mut url, mut answered) = (Some(Box::from(next.url())), answered);
     poll_fn(move |_| {
         let is_granted = said(|said| match url.take() {
             Some(url) => {
-                (said.wanted, said.redirect, said.is_granted) = (Some(url), redirect, false);
+                (said.wanted, said.redirect, said.is_granted) = (Some(url), redirect.take(), false);
                 said.answered = answered.take();
                 false
             }

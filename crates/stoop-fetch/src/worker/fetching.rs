@@ -7,7 +7,7 @@ use super::following::SlotJob;
 use crate::format::RecordFormat;
 use crate::job::Extent;
 use crate::record::Outcome;
-use crate::robots_gate::{Permission, RobotsGate};
+use crate::robots_gate::{Permission, RobotsGate, denied};
 use crate::schedule::Started;
 use crate::summary::ResultCode;
 use crate::target::target;
@@ -82,9 +82,9 @@ impl<F: RecordFormat> Worker<F> {
         index: usize,
         url: Option<&str>,
     ) -> Option<Outcome> {
-        let (crawl_delay, refused) = match robots.ask(url?).await {
+        let (crawl_delay, refused) = match robots.ask(url?, false).await {
             Permission::Granted { crawl_delay } => (crawl_delay, None),
-            Permission::Denied { crawl_delay, outcome } => (crawl_delay, Some(outcome)),
+            Permission::Denied { crawl_delay, why } => (crawl_delay, Some(denied(&why))),
             Permission::Unknown(outcome) => {
                 self.not_sent();
                 return Some(outcome);
@@ -110,7 +110,7 @@ impl<F: RecordFormat> Worker<F> {
     }
 
     /// A job has no request, though it was begun as one.
-    fn not_sent(&self) {
+    pub(super) fn not_sent(&self) {
         if let Some(rate) = &self.rate {
             rate.not_sent();
         }

@@ -1,7 +1,7 @@
 //! How the job of a slot waits for the turns of its redirects and retries.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Worker;
 use crate::capture::Clock;
@@ -40,6 +40,10 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
 
     fn end_question(&self) {
         Clock::go_on(self);
+    }
+
+    fn not_sent(&self) {
+        self.worker.not_sent();
     }
 
     fn begin_rest(&self) {
@@ -104,6 +108,14 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
         let slot = slots.slot(self.index);
         if let Some(host) = slot.job.host {
             self.worker.schedule.borrow_mut().told(host, slot.sent, feedback);
+            self.worker.wake_for_turns();
+        }
+    }
+
+    fn tell_first_host_rules(&self, crawl_delay: Option<Duration>, is_sent: bool) {
+        let host = self.worker.slots.borrow().slot(self.index).job.host;
+        if let Some(host) = host {
+            self.worker.schedule.borrow_mut().learned(host, crawl_delay, is_sent);
             self.worker.wake_for_turns();
         }
     }

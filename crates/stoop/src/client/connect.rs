@@ -26,7 +26,7 @@ use super::names::Names;
 use super::observe::ClientEvent;
 #[cfg(feature = "proxy")]
 use super::proxy::{OpenTunnel, Proxies, SocksTarget, Via, open_socks, tunnel_request};
-use super::terms::ConnectLimits;
+use super::terms::{ConnectLimits, PublicOnly};
 use crate::error::{BoxError, Error, ErrorKind, Phase};
 use crate::limits::after;
 use crate::request::relay::ExtensionRelay;
@@ -209,10 +209,10 @@ impl Connector {
     ) -> Result<AnyTransport, Error> {
         let proxy = &via.proxy;
         let limit = terms.time.connect;
-        if terms.public_only
+        if let Some(why) = terms.public_only
             && let Some(private) = address_of(url).filter(|address| !is_public(*address))
         {
-            return Err(private_address(url, private));
+            return Err(private_address(url, private, why));
         }
         if !(proxy.is_socks() || via.is_forwarded) {
             let request = tunnel_request(proxy, url)?;
@@ -221,7 +221,7 @@ impl Connector {
             return opened.and_then(|opened| opened).map_err(|error| proxy.failed(error));
         }
         // What the proxy is asked for is checked, and not where the proxy itself is.
-        let to_proxy = ConnectLimits { public_only: false, ..terms };
+        let to_proxy = ConnectLimits { public_only: None, ..terms };
         let target = match url.host() {
             _ if via.is_forwarded => None,
             Some(Host::Domain(name)) if proxy.resolves() => Some(SocksTarget::Name(name)),
@@ -264,12 +264,19 @@ pub(crate) fn address_of(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// A redirect from a public server to an address that only this network can see.
-pub(crate) fn private_address(url: &Url, address: IpAddr) -> Error {
-    Error::new(ErrorKind::RedirectDenied, Phase::Redirect).with_detail(format_args!(
-        "{} is at the private address {address}, to which a public server may not send us",
-        url.host_str().unwrap_or_default()
-    ))
+/// A URL leads to an address that only this network can see, and may not.
+pub(crate) fn private_address(url: &Url, address: IpAddr, why: PublicOnly) -> Error {
+    let (kind, phase, whose) = match why {
+        PublicOnly::Wished => {
+            (ErrorKind::AddressDenied, Phase::Dns, "to which the request may not be sent")
+        }
+        PublicOnly::Redirected => {
+            (ErrorKind::RedirectDenied, Phase::Redirect, "to which a public server may not send us")
+        }
+    };
+    let host = url.host_str().unwrap_or_default();
+    Error::new(kind, phase)
+        .with_detail(format_args!("{host} is at the private address {address}, {whose}"))
 }
 
 /// What the error of a connector of the caller's means: an error of ours is what it says.

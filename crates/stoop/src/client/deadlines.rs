@@ -31,6 +31,19 @@ pub(super) enum Waiting {
     Content,
 }
 
+impl Waiting {
+    /// How long that may be waited for.
+    fn limit(self, time: &ClientTime) -> Option<Duration> {
+        match self {
+            Self::Nothing | Self::Caller | Self::Continue => None,
+            Self::Sending => time.send_idle,
+            Self::Unacknowledged => time.send_idle.into_iter().chain(time.head_wait).min(),
+            Self::Head => time.head_wait,
+            Self::Content => time.read_idle,
+        }
+    }
+}
+
 /// The two deadlines of an exchange, which are set once, when its request is sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Due {
@@ -280,22 +293,18 @@ impl Deadlines {
         time: &ClientTime,
     ) -> Poll<Option<Error>> {
         let now = self.begun.take().unwrap_or_else(now);
-        // Where the same limit holds for both, what comes of a head does not begin it anew.
-        let is_same = (self.waiting, waiting) == (Waiting::Unacknowledged, Waiting::Head)
-            && time.head_wait_is_first();
-        if is_same {
-            self.waiting = waiting;
-        } else if self.waiting != waiting {
-            self.waiting = waiting;
-            let limit = match waiting {
-                Waiting::Nothing | Waiting::Caller | Waiting::Continue => None,
-                Waiting::Sending => time.send_idle,
-                Waiting::Unacknowledged => time.send_idle.into_iter().chain(time.head_wait).min(),
-                Waiting::Head => time.head_wait,
-                Waiting::Content => time.read_idle,
+        if self.waiting != waiting {
+            // It is the same wait for a head, of which some has come: that began when the request was sent.
+            let begun = match (self.waiting, waiting) {
+                (Waiting::Unacknowledged, Waiting::Head) => {
+                    let before = self.own.zip(Waiting::Unacknowledged.limit(time));
+                    before.and_then(|(own, limit)| own.checked_sub(limit))
+                }
+                _ => None,
             };
-            let limit = limit.filter(|_| self.is_watched);
-            self.own = limit.map(|limit| after(now, limit));
+            self.waiting = waiting;
+            let limit = waiting.limit(time).filter(|_| self.is_watched);
+            self.own = limit.map(|limit| after(begun.unwrap_or(now), limit));
         }
         let slow = match waiting {
             Waiting::Content => self.slow_at(now),

@@ -8,6 +8,7 @@ use http::StatusCode;
 use stoop_io::now;
 
 use crate::error::Error;
+use crate::request::PastRedirect;
 use crate::response::Response;
 
 /// What [`ClientBuilder::pace`](crate::ClientBuilder::pace) was given, with its type forgotten.
@@ -23,12 +24,19 @@ pub struct FollowUp<'a> {
     url: &'a str,
     outcome: Result<StatusCode, &'a Error>,
     response: Option<&'a Response>,
+    redirects: &'a [PastRedirect],
+    is_public_only: bool,
 }
 
 impl<'a> FollowUp<'a> {
     /// Of a response: where a redirect leads, or the answer to a challenge.
-    pub(super) fn of_response(url: &'a str, status: StatusCode) -> Self {
-        Self { url, outcome: Ok(status), response: None }
+    pub(super) fn of_response(
+        url: &'a str,
+        status: StatusCode,
+        redirects: &'a [PastRedirect],
+        is_public_only: bool,
+    ) -> Self {
+        Self { url, outcome: Ok(status), response: None, redirects, is_public_only }
     }
 
     /// Of an attempt that came to this, with this response if there was one.
@@ -36,8 +44,10 @@ impl<'a> FollowUp<'a> {
         url: &'a str,
         outcome: Result<&Response, &'a Error>,
         response: Option<&'a Response>,
+        is_public_only: bool,
     ) -> Self {
-        Self { url, outcome: outcome.map(Response::status), response }
+        let outcome = outcome.map(Response::status);
+        Self { url, outcome, response, redirects: &[], is_public_only }
     }
 
     /// The URL that it is for. It may have [credentials](crate::without_password) in it.
@@ -49,6 +59,17 @@ impl<'a> FollowUp<'a> {
     /// attempt that failed, or of its content.
     pub fn outcome(&self) -> Result<StatusCode, &'a Error> {
         self.outcome
+    }
+
+    /// The redirects that were followed before it, the first one first: none for a retry, which begins with the first URL.
+    pub fn redirects(&self) -> &'a [PastRedirect] {
+        self.redirects
+    }
+
+    /// Whether it may be sent to public addresses alone, because a public server led to it, or because the call
+    /// [wishes so](crate::Request::public_only).
+    pub fn is_public_only(&self) -> bool {
+        self.is_public_only
     }
 
     /// How long the server asked not to be asked again, if this is a retry: the Retry-After of its response (RFC 9110

@@ -230,6 +230,11 @@ impl RequestBuilder {
         self.map(|request| request.versions(versions))
     }
 
+    /// Sends it, and what redirects lead to, to public addresses alone: see [`Request::public_only`].
+    pub fn public_only(self) -> Self {
+        self.map(Request::public_only)
+    }
+
     /// Encodes the content, and adds the Content-Encoding that says so: see
     /// [`Body::encoded`](crate::Body::encoded). For the content that was given before; no content stays none.
     ///

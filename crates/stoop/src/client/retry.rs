@@ -165,7 +165,11 @@ impl NextAttempt {
             outcome: outcome.map(Response::status),
         });
         let pacing = match (&shared.pace, request.url()) {
-            (Some(pace), Some(url)) => Some(pace(&FollowUp::of_attempt(url, outcome, response))),
+            (Some(pace), Some(url)) => {
+                let is_public_only = request.parts.is_public_only;
+                let next = FollowUp::of_attempt(url, outcome, response, is_public_only);
+                Some(pace(&next))
+            }
             _ => None,
         };
         Some(Wait { at, pacing })

@@ -12,6 +12,15 @@ use crate::client::proxy::Via;
 use crate::error::{Error, ErrorKind, Phase};
 use crate::limits::{ClientTime, after};
 
+/// Why a request may be sent to public addresses alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PublicOnly {
+    /// It [says so](crate::Request::public_only).
+    Wished,
+    /// A public server led to it.
+    Redirected,
+}
+
 /// The limits that apply while a connection is made for a request.
 #[derive(Clone, Copy)]
 pub(crate) struct ConnectLimits<'a> {
@@ -20,8 +29,8 @@ pub(crate) struct ConnectLimits<'a> {
     pub(crate) due: Due,
     /// When name, connection and TLS have to be done, by the limit for all of them.
     pub(crate) setup_by: Option<Instant>,
-    /// Only public addresses will do: a public server sent us there.
-    pub(crate) public_only: bool,
+    /// Why only public addresses will do, if that is so.
+    pub(crate) public_only: Option<PublicOnly>,
     /// What is told of the request that it is made for.
     pub(crate) observer: &'a RequestObserver,
     /// The proxy that the connection goes through.

@@ -196,6 +196,15 @@ impl Wire {
         moved
     }
 
+    /// Whether the peer's kernel takes what was written: it has acknowledged more than at the last look, or than `from`, if
+    /// there was none since, and has not acknowledged all yet.
+    pub(crate) fn is_taking(&mut self, from: Option<i64>) -> bool {
+        let arrived = self.has_arrived();
+        let before = from.unwrap_or(self.arrived);
+        self.arrived = arrived;
+        arrived > before && arrived < self.position()
+    }
+
     /// Notes that a PING is written behind all that is on its way.
     pub(crate) fn note_ping(&mut self) {
         self.acknowledged_at_ping = if self.backlog() > 0 { self.has_arrived() } else { i64::MAX };

@@ -179,6 +179,27 @@ impl Request {
         self
     }
 
+    /// Has this request, and those that redirects lead to, sent to public addresses alone, as a redirect from a public server
+    /// is unless the client [may follow it to private ones](crate::ClientBuilder::allow_private): by the address that is
+    /// connected to, so that a name cannot lead elsewhere. Of a request through a proxy that resolves names, addresses in the
+    /// URL alone count. Not for Unix sockets and [connectors](crate::rt::connector). Another address is
+    /// [`AddressDenied`](crate::ErrorKind::AddressDenied), and behind a redirect
+    /// [`RedirectDenied`](crate::ErrorKind::RedirectDenied).
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use stoop::{Client, ErrorKind, Request};
+    ///
+    /// let inside = Request::get("http://127.0.0.1:1/")?.public_only();
+    /// let error = Client::new().send(inside).await.unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::AddressDenied);
+    /// # Ok::<(), stoop::Error>(()) }).unwrap();
+    /// ```
+    pub fn public_only(mut self) -> Self {
+        self.parts.is_public_only = true;
+        self
+    }
+
     /// Whether the content of the response is [decoded](crate::ClientBuilder::decode_content), whatever the client
     /// does. If not, no Accept-Encoding is added either.
     #[cfg(feature = "compression")]

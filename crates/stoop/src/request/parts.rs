@@ -56,6 +56,8 @@ pub(crate) struct RequestParts {
     pub(crate) deadlines: RequestDeadlines,
     /// The versions it may be sent over, if not the client's.
     pub(crate) versions: Option<Versions>,
+    /// It may be sent to public addresses alone.
+    pub(crate) is_public_only: bool,
     /// Whether the content of its response is to be decoded, if it says so.
     #[cfg(feature = "compression")]
     pub(crate) decodes: Option<bool>,
@@ -112,6 +114,7 @@ impl Recycled for RequestParts {
             timings,
             deadlines,
             versions: None,
+            is_public_only: false,
             #[cfg(feature = "compression")]
             decodes: None,
             #[cfg(feature = "compression")]
@@ -138,6 +141,7 @@ impl Recycled for RequestParts {
         self.timings = Timings::default();
         self.deadlines = RequestDeadlines::Default;
         self.versions = None;
+        self.is_public_only = false;
         #[cfg(feature = "compression")]
         {
             self.decodes = None;

@@ -21,6 +21,9 @@ impl PoliteQueue {
                 }
                 Mail::Left { host, start, feedback } => self.finished(host, start, feedback, now),
                 Mail::Told { host, start, feedback } => self.told(host, start, feedback, now),
+                Mail::Learned { host, crawl_delay, is_sent } => {
+                    self.learned(host, crawl_delay, is_sent, now);
+                }
             }
         }
         self.look_at_time(now);

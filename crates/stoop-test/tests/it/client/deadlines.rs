@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stoop::{Body, ClientTime, ErrorKind, Phase, Redirects, Request};
+use stoop::{Body, ClientLimits, ClientTime, ErrorKind, Phase, Redirects, Request};
 use tokio::time::{Instant, sleep};
 
 use super::kit::{
@@ -128,8 +128,16 @@ async fn a_server_that_does_not_answer_is_waited_for_as_long_as_each_head_may_ta
     let client = scripted_by(limited(|limits| limits.time = time(500, None)), asks);
     let request = post(vec![b'a'; 100]).with_field("expect", "100-continue").unwrap();
     fails_after(1200, fetch_request(&client, request), kind, Phase::Wait).await;
-    // A head that drips is no head.
+    // A head that drips is no head, and one of which some has come has begun to be late when it was asked for.
     get_fails_after(time(2000, None), dripping_head, 2000, kind, Phase::Wait).await;
+    async fn begins(mut peer: ScriptedServer) {
+        peer.head().await;
+        sleep(Duration::from_millis(900)).await;
+        peer.send("H").await;
+        peer.stall().await;
+    }
+    get_fails_after(time(2000, Some(Duration::from_secs(1))), begins, 2000, kind, Phase::Wait)
+        .await;
     // The caller may take as long as it likes to make content, and the server to send its own.
     async fn slow(mut peer: ScriptedServer) {
         peer.skip("\r\n0\r\n\r\n").await;
@@ -147,6 +155,37 @@ async fn a_server_that_does_not_answer_is_waited_for_as_long_as_each_head_may_ta
     };
     let (outcome, ()) = tokio::join!(fetch_request(&client, post(body)), sending);
     assert_eq!(outcome, ok());
+}
+
+/// The kernel took all content at once, and the time for the head passed while it was on its way.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_head_is_late_only_once_the_server_has_taken_the_content() {
+    use std::io::{Read, Write};
+    const CONTENT: usize = 1 << 20;
+    let listener = super::kit::narrow_listener();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut piece, mut taken) = (vec![0; 32 << 10], 0);
+        while taken < CONTENT {
+            std::thread::sleep(Duration::from_millis(100));
+            taken += stream.read(&mut piece).unwrap();
+        }
+        stream.write_all(OK.as_bytes()).unwrap();
+        // The second request is taken, and not answered.
+        let _ = stream.read(&mut piece);
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    let time = |limits: &mut ClientLimits| limits.time.head_wait = Some(Duration::from_secs(1));
+    let client = limited(time).build().unwrap();
+    let url = format!("http://{address}/");
+    let begun = Instant::now();
+    let response = client.post(&url).body(vec![b'a'; CONTENT]).await.unwrap();
+    assert_eq!(response.bytes().await.unwrap(), "ok");
+    assert!(begun.elapsed() > Duration::from_secs(2));
+    let error = client.get(&url).await.unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (ErrorKind::ReadTimeout, Phase::Wait));
 }
 
 #[tokio::test(start_paused = true)]
@@ -276,7 +315,7 @@ async fn the_whole_head_has_its_own_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_the_head_covers_waiting_and_sending() {
-    let three = |limits: &mut stoop::ClientLimits| {
+    let three = |limits: &mut ClientLimits| {
         limits.time = only_total(Duration::from_secs(60));
         limits.time.head = Some(Duration::from_secs(3));
         limits.pool.per_origin_max = 1;
@@ -490,7 +529,7 @@ async fn a_timeout_was_lost_to_limits_that_were_set_after_it() {
     for after in [false, true] {
         let builder = stoop::Client::builder();
         let builder = if after { builder.timeout(second) } else { builder };
-        let mut all = stoop::ClientLimits::default();
+        let mut all = ClientLimits::default();
         all.time = limits();
         let builder = builder.limits(all);
         let builder = if after { builder } else { builder.timeout(second) };

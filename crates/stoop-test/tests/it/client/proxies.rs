@@ -355,6 +355,23 @@ async fn what_cannot_be_forwarded_goes_through_a_tunnel() {
     assert_eq!(over_http2.lock().unwrap()[0], "HTTP/1.1 CONNECT b.test:80 ");
 }
 
+/// The client that asks for tunnels had the limit for a response, too.
+#[tokio::test]
+async fn a_proxy_may_take_longer_to_connect_than_a_response_may() {
+    let proxy = listen_scripted(|mut peer: ScriptedServer| async move {
+        peer.head().await;
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        peer.send("HTTP/1.1 200 OK\r\n\r\n").await;
+    })
+    .await;
+    let client = limited(|limits| limits.time.head_wait = Some(Duration::from_millis(200)))
+        .proxy(Proxy::new(&format!("http://{proxy}")).unwrap())
+        .build()
+        .unwrap();
+    let error = client.get("https://a.test/").await.unwrap_err();
+    assert_eq!(error.phase(), Phase::Tls, "{error}");
+}
+
 #[tokio::test]
 async fn a_proxy_that_refuses_is_an_error_of_its_own_that_says_why() {
     for (answer, kind, says) in [

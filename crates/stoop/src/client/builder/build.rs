@@ -57,6 +57,8 @@ impl ClientBuilder {
         }
         let mut limits = self.limits.clone();
         limits.pool = PoolLimits::default();
+        // A proxy that connects for long is within the limit for that.
+        limits.time.head_wait = None;
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         let tls = match self.proxy_tls.take().or_else(|| self.tls.clone()) {
             Some(tls) => tls,

@@ -94,7 +94,7 @@ impl ClientShared {
             time,
             due: Due::new(wish, time, called),
             setup_by: self.connector.setup.map(|limit| after(called, limit)),
-            public_only: false,
+            public_only: None,
             observer: &RequestObserver::SILENT,
             #[cfg(feature = "proxy")]
             via: None,
@@ -187,10 +187,10 @@ impl Connector {
             None => return Err(Error::new(ErrorKind::InvalidUrl, Phase::Request)),
         };
         // Checked on the very addresses that are connected to, so that a name cannot change its mind.
-        if terms.public_only
+        if let Some(why) = terms.public_only
             && let Some(private) = addresses.iter().find(|address| !is_public(**address))
         {
-            return Err(private_address(url, *private));
+            return Err(private_address(url, *private, why));
         }
         self.names.permitted(addresses, is_filtered)
     }

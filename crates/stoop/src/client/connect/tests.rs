@@ -29,7 +29,7 @@ async fn where_only_public_addresses_will_do_the_resolved_one_is_checked() {
         time: &time,
         due,
         setup_by: None,
-        public_only: true,
+        public_only: Some(PublicOnly::Redirected),
         observer: &observer,
         #[cfg(feature = "proxy")]
         via: None,

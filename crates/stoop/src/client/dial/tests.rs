@@ -75,7 +75,7 @@ async fn race(fates: &[Fate], connect: Option<Duration>) -> (Result<u8, Error>, 
         time: &time,
         due: Due::new(RequestDeadlines::Endless, &time, stoop_io::now()),
         setup_by: None,
-        public_only: false,
+        public_only: None,
         observer: &observer,
         #[cfg(feature = "proxy")]
         via: None,

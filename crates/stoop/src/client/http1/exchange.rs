@@ -383,6 +383,13 @@ fn poll_deadline(
         deadlines.moved();
         return Poll::Ready(None);
     }
+    // A kernel that has taken much at once sends it for long, while a slow server takes it.
+    let is_answer_late = is_idle && matches!(waiting, Waiting::Unacknowledged | Waiting::Head);
+    if is_answer_late && http1.wire.is_taking(http1.unacknowledged_from) {
+        http1.unacknowledged_from = None;
+        deadlines.moved();
+        return Poll::Ready(None);
+    }
     if is_idle && waiting == Waiting::Unacknowledged {
         let arrived = http1.wire.has_arrived();
         http1.unacknowledged_from = http1.unacknowledged_from.filter(|from| arrived <= *from);

@@ -42,6 +42,12 @@ enum ExceptedHosts {
 }
 
 impl NoProxy {
+    /// Whether all hosts are.
+    pub(super) fn has_all(&self) -> bool {
+        let is_all = |it: &Exception| matches!(it.hosts, ExceptedHosts::All) && it.port.is_none();
+        self.0.iter().any(is_all)
+    }
+
     /// Whether the URL's host is one of them.
     pub(super) fn contains(&self, url: &Url) -> bool {
         self.0.iter().any(|exception| exception.matches(url))

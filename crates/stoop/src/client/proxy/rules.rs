@@ -82,10 +82,11 @@ impl Proxies {
         Self { decide: Some(Arc::new(decide)), ..Self::default() }
     }
 
-    /// Whether no request goes through one.
+    /// Whether no request goes through one: none is set, or all hosts are [excepted](Self::except).
     pub fn is_none(&self) -> bool {
-        let Self { http, https, all, decide, .. } = self;
-        http.is_none() && https.is_none() && all.is_none() && decide.is_none()
+        let Self { http, https, all, decide, except } = self;
+        let is_unset = http.is_none() && https.is_none() && all.is_none();
+        decide.is_none() && (is_unset || except.has_all())
     }
 
     /// The proxy for a URL.
@@ -154,6 +155,7 @@ mod tests {
         assert_eq!(found("https://x.example/").as_deref(), Some("b"));
         assert_eq!(found("https://sub.no.example/"), None);
         assert!(Proxies::none().is_none() && !proxies.is_none());
+        assert!(Proxies::none().all(proxy("a")).except("b, *".parse().unwrap()).is_none());
         assert!(Proxies::none().https(proxy("a")).find(&url("http://x/")).is_none());
         let decided = Proxies::decided_by(|url| url.ends_with("/p").then(|| proxy("c")));
         assert!(decided.find(&url("http://x/p")).is_some());

@@ -207,16 +207,16 @@ impl RequestRun<'_> {
         // What the proxy connects to is seen in the URL alone.
         #[cfg(feature = "proxy")]
         if self.via.is_some() {
-            return match address_of(url) {
-                Some(address) if self.public_only && !is_public(address) => {
-                    Err(private_address(url, address))
+            return match (address_of(url), self.public_only) {
+                (Some(address), Some(why)) if !is_public(address) => {
+                    Err(private_address(url, address, why))
                 }
                 _ => Ok(()),
             };
         }
-        match peer {
-            PeerAddress::Inet(address) if self.public_only && !is_public(address.ip()) => {
-                Err(private_address(url, address.ip()))
+        match (peer, self.public_only) {
+            (PeerAddress::Inet(address), Some(why)) if !is_public(address.ip()) => {
+                Err(private_address(url, address.ip(), why))
             }
             _ => Ok(()),
         }

@@ -24,6 +24,7 @@ use crate::client::pace::{self, FollowUp};
 #[cfg(feature = "proxy")]
 use crate::client::proxy::wants_credentials;
 use crate::client::shared::ClientShared;
+use crate::client::terms::PublicOnly;
 use crate::error::{Error, ErrorKind, Hop, Phase, RequestFacts};
 use crate::request::Request;
 use crate::response::Response;
@@ -64,19 +65,21 @@ pub(crate) async fn send_observed(
     let failed = |error| observer.failed(error);
     let called = now();
     let due = Due::new(request.parts.deadlines, &shared.limits.time, called);
-    let versions = request.parts.versions;
     // Matched, because what `?` converts it copies, and this is large.
     let mut outgoing = match Outgoing::new(shared, request, called) {
         Ok(outgoing) => outgoing,
         Err(error) => return Err(failed(error)),
     };
-    let mut job = RequestRun::new(shared, due, versions, &observer);
+    let mut job = RequestRun::new(shared, due, &outgoing.parts, &observer);
     let mut followed = None;
     loop {
         if let (Some(pace), Some(status)) = (&shared.pace, followed)
             && let Some(url) = &outgoing.parts.url
         {
-            let pacing = pace(&FollowUp::of_response(url.as_str(), status));
+            let is_public_only = job.public_only.is_some();
+            let redirects = &outgoing.parts.history;
+            let next = FollowUp::of_response(url.as_str(), status, redirects, is_public_only);
+            let pacing = pace(&next);
             let waited = pace::wait(pacing).await;
             job.due = job.due.later(waited);
             if let Some(paced) = &mut paced {
@@ -84,7 +87,7 @@ pub(crate) async fn send_observed(
             }
         }
         #[cfg(feature = "proxy")]
-        let via = outgoing.route(shared, versions, false).map_err(failed)?;
+        let via = outgoing.route(shared, job.versions, false).map_err(failed)?;
         let run = RequestRun {
             #[cfg(feature = "proxy")]
             via: via.as_ref(),
@@ -141,7 +144,9 @@ pub(crate) async fn send_observed(
             let (from, to, status) = (past.url(), url.as_str(), past.status());
             observer.tell(&ClientEvent::Redirecting { from, to, status });
         }
-        job.public_only |= !shared.allow_private && is_public_peer(peer);
+        if job.public_only.is_some() || !shared.allow_private && is_public_peer(peer) {
+            job.public_only = Some(PublicOnly::Redirected);
+        }
         // What the redirect says in its content is of no interest; short content is read so that
         // the connection can serve again.
         drop(exchange);

@@ -19,8 +19,10 @@ use crate::client::outgoing::Outgoing;
 use crate::client::proxy::Via;
 use crate::client::response_start::ResponseStart;
 use crate::client::shared::ClientShared;
+use crate::client::terms::PublicOnly;
 use crate::conn::recycle::Recycle;
 use crate::error::{Error, ErrorKind, Phase, RequestFacts};
+use crate::request::RequestParts;
 use crate::timings::Stopwatch;
 use crate::upgrade::Upgraded;
 use crate::versions::Versions;
@@ -30,7 +32,8 @@ use crate::versions::Versions;
 pub(super) struct RequestRun<'a> {
     pub(super) shared: &'a ClientShared,
     pub(super) due: Due,
-    pub(super) public_only: bool,
+    /// Why it may be sent to public addresses alone, if that is so.
+    pub(super) public_only: Option<PublicOnly>,
     /// What it is to be sent over, if not what the client would choose.
     pub(super) versions: Option<Versions>,
     /// How many were followed before it.
@@ -56,14 +59,14 @@ impl<'a> RequestRun<'a> {
     pub(super) fn new(
         shared: &'a ClientShared,
         due: Due,
-        versions: Option<Versions>,
+        asked: &RequestParts,
         observer: &'a RequestObserver,
     ) -> Self {
         Self {
             shared,
             due,
-            public_only: false,
-            versions,
+            public_only: asked.is_public_only.then_some(PublicOnly::Wished),
+            versions: asked.versions,
             redirects: 0,
             observer,
             #[cfg(feature = "proxy")]

@@ -81,7 +81,8 @@ async fn exchange_to_switch(
     let job = RequestRun {
         #[cfg(feature = "proxy")]
         via: via.as_ref(),
-        ..RequestRun::new(shared, due, versions, observer)
+        versions,
+        ..RequestRun::new(shared, due, &outgoing.parts, observer)
     };
     Ok(match job.run(&mut outgoing, &mut |_| {}).await? {
         SendOutcome::Switched(upgraded) => Switched::Accepted(*upgraded),

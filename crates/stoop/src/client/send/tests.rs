@@ -103,6 +103,43 @@ async fn a_public_server_may_not_send_us_to_a_private_one() {
     }
 }
 
+#[tokio::test]
+async fn a_request_that_may_go_to_public_addresses_alone_goes_nowhere_else() {
+    let send = async |client: &Client, url: &str| {
+        let sent = client.get(url).public_only().send().await;
+        sent.map(|_| ()).map_err(|error| (error.kind(), error.phase()))
+    };
+    let private = going_to(Client::builder(), &["10.0.0.1:80"]);
+    let denied = Err((ErrorKind::AddressDenied, Phase::Dns));
+    assert_eq!(send(&private, "http://inside/x").await, denied);
+    // Nor over a connection that was made for another request.
+    assert_eq!(outcome(&private, "http://inside/x").await, Ok(200));
+    assert_eq!(send(&private, "http://inside/x").await, denied);
+    let public = going_to(Client::builder(), &["8.8.8.8:80", "9.9.9.9:80"]);
+    assert_eq!(send(&public, "http://outside/").await, Ok(()));
+    // Where redirects to private ones may be followed, those of this request may not.
+    let lenient = going_to(Client::builder().allow_private(true), &["8.8.8.8:80", "10.0.0.1:80"]);
+    let denied = Err((ErrorKind::RedirectDenied, Phase::Redirect));
+    assert_eq!(send(&lenient, "http://outside/").await, denied);
+}
+
+#[tokio::test]
+async fn what_paces_redirects_is_told_of_those_before_and_whether_private_addresses_will_do() {
+    for (first, is_public_only) in [("8.8.8.8:80", true), ("10.0.0.1:80", false)] {
+        let addresses = Box::leak(Box::new([first, "9.9.9.9:80"]));
+        let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let telling = Arc::clone(&told);
+        let builder = Client::builder().pace(move |next| {
+            let from = next.redirects().iter().map(|past| past.url().to_owned());
+            telling.lock().unwrap().push((from.collect::<Vec<_>>(), next.is_public_only()));
+            std::future::ready(())
+        });
+        assert_eq!(outcome(&going_to(builder, addresses), "http://outside/").await, Ok(200));
+        let expected = [(vec!["http://outside/".to_owned()], is_public_only)];
+        assert_eq!(*told.lock().unwrap(), expected);
+    }
+}
+
 /// A connection whose other end vanishes, or closes: it takes what is sent, and acknowledges nothing of it.
 struct Vanishing {
     io: AnyTransport,
