@@ -45,10 +45,16 @@ impl RobotsClient {
         let url = format!("{origin}/robots.txt");
         Some(match self.try_ask(&url, is_public_only, agent).await {
             Ok(answer) => answer,
-            Err(error) if error.kind() == ErrorKind::AddressDenied => return None,
+            Err(error) if error.kind() == ErrorKind::AddressDenied && error.redirects() == 0 => {
+                self.rate.give_back();
+                return None;
+            }
             // RFC 9309 §2.3.1.2: as if there were no file.
             Err(error)
-                if matches!(error.kind(), ErrorKind::RedirectLimit | ErrorKind::RedirectDenied) =>
+                if matches!(
+                    error.kind(),
+                    ErrorKind::RedirectLimit | ErrorKind::RedirectDenied | ErrorKind::AddressDenied
+                ) =>
             {
                 RobotsAnswer::Says { access: Access::Unavailable, why: None }
             }

@@ -27,6 +27,8 @@ pub(crate) enum Permission {
     Denied { crawl_delay: Option<Duration>, why: String },
     /// The origin gave no response: what would have become of the request, too.
     Unknown(Outcome),
+    /// The origin may not be asked at the address that it has: the request is refused there as well.
+    Unasked,
 }
 
 /// A [`Permission`] that is asked for.
@@ -42,11 +44,15 @@ impl RobotsGate {
     /// request, which is sent to a public address alone if that is so.
     pub(crate) async fn ask(&self, url: &str, is_public_only: bool) -> Permission {
         let (origin, path) = split(url);
-        let Some(answer) = self.answer_of(origin, is_public_only).await else {
-            // The request is refused by its address.
-            return Permission::Granted { crawl_delay: None };
-        };
-        match &*answer {
+        match self.answer_of(origin, is_public_only).await {
+            None => Permission::Unasked,
+            Some(answer) => self.permission(&answer, path),
+        }
+    }
+
+    /// Whether a request for this path may be sent, by what its origin came to.
+    fn permission(&self, answer: &RobotsAnswer, path: &str) -> Permission {
+        match answer {
             RobotsAnswer::Silent(outcome) => Permission::Unknown((**outcome).clone()),
             RobotsAnswer::Says { access, why } => {
                 let crawl_delay = access.crawl_delay();
@@ -55,6 +61,16 @@ impl RobotsGate {
                     Some(why) => Permission::Denied { crawl_delay, why },
                 }
             }
+        }
+    }
+
+    /// The outcome of a request for `url`, if it is known that it may not be sent.
+    pub(crate) fn refused(&self, url: &str) -> Option<Outcome> {
+        let (origin, path) = split(url);
+        match self.permission(&*self.known.answer(origin)?, path) {
+            Permission::Granted { .. } | Permission::Unasked => None,
+            Permission::Denied { why, .. } => Some(denied(&why)),
+            Permission::Unknown(outcome) => Some(outcome),
         }
     }
 
@@ -102,7 +118,7 @@ pub(crate) fn refused_redirect(answer: Permission, redirect: &Redirected) -> Out
     let (why, is_host_silent) = match &answer {
         Permission::Denied { why, .. } => (why.as_str(), false),
         Permission::Unknown(outcome) => (NO_ROBOTS_RESPONSE, outcome.is_host_silent),
-        Permission::Granted { .. } => (NO_ROBOTS_RESPONSE, false),
+        Permission::Granted { .. } | Permission::Unasked => (NO_ROBOTS_RESPONSE, false),
     };
     Outcome { is_host_silent, ..redirect.refused(why) }
 }
@@ -128,7 +144,7 @@ mod tests {
         let gate = RobotsGate::new(Arc::clone(&known), client);
         // The request itself is refused, which has its own record.
         let permission = runtime.block_on(gate.ask(&url, true));
-        assert!(matches!(permission, Permission::Granted { crawl_delay: None }), "{permission:?}");
+        assert!(matches!(permission, Permission::Unasked), "{permission:?}");
         assert!(listener.accept().is_err() && !gate.allows(&url));
         drop(listener);
         // It is no answer to others.

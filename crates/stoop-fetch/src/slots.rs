@@ -197,6 +197,11 @@ impl SlotTable {
         }
     }
 
+    /// The request of a slot's job is sent now.
+    pub(crate) fn sends(&mut self, index: usize) {
+        self.all[index].sent = Instant::now();
+    }
+
     /// A slot's job is not in flight, until it goes on: its next request waits for a turn since then, and its clock stands
     /// still, or waits for a delay before that, and its clock goes on. Returns whether the slot had a permit, which it loses,
     /// and whether its job was in flight.

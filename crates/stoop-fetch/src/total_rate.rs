@@ -72,7 +72,7 @@ impl TotalRate {
     }
 
     /// A place was taken and is not used.
-    fn give_back(&self) {
+    pub(crate) fn give_back(&self) {
         let interval = self.interval.load(Relaxed);
         let earlier = |next: u64| Some(next.saturating_sub(interval));
         let _ = self.next.fetch_update(Relaxed, Relaxed, earlier);

@@ -325,7 +325,7 @@ fn redirects_to_a_site_that_gives_no_response_hold_up_no_others() {
     let away = format!("/away/{far}/a");
     let list: String = sites.iter().map(|site| site.urls(&[&away])).collect();
     let others: String = sites.iter().map(|site| site.urls(&["/b"])).collect();
-    let mut command = stoop("fetch -f csv --robots -c 8 --per-host 8 -t 3 --summary none");
+    let mut command = stoop("fetch -f csv --robots -c 8 -t 4 --host-outage-max 1 --summary none");
     command.arg("--no-progress");
     let ran = run(command, list + &others);
     let lines = ran.lines();

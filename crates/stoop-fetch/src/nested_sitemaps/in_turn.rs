@@ -55,6 +55,13 @@ impl Asker for NestedSitemap<'_> {
     fn end_wait(&self, is_granted: bool) {
         self.has_permit.set(is_granted);
     }
+
+    fn not_sent(&self) {
+        // Its turn took a place of the rate.
+        if let Some(run) = self.run.filter(|_| self.has_permit.get()) {
+            run.settings.rate.give_back();
+        }
+    }
 }
 
 impl Drop for NestedSitemap<'_> {

@@ -1,7 +1,9 @@
 //! Hosts whose robots.txt is asked for: what waits for it, and the delay that it asks for.
 
-use super::tests::{SECOND, Test};
+use super::feedback::Feedback;
+use super::tests::{SECOND, Test, answer};
 use crate::politeness::Politeness;
+use crate::turns::{Answer, Mail, Turn};
 
 #[test]
 fn one_job_finds_out_what_robots_txt_says_and_the_others_keep_to_its_delay() {
@@ -43,4 +45,31 @@ fn what_robots_txt_denies_takes_no_turn_and_the_interval_counts_from_what_is_sen
     test.queue.learned(host, None, true, test.now);
     assert!(test.start().is_none(), "the longest delay holds");
     assert_eq!(test.queue.next_time(), Some(begun + 7 * SECOND));
+}
+
+/// Each of them took the host's interval, though nothing was sent.
+#[test]
+fn a_request_that_has_its_turn_and_is_denied_gives_it_back() {
+    let politeness = Politeness::default().robots("a").interval(SECOND);
+    let mut test = Test::new(politeness, &[]);
+    let tickets: Vec<_> = (0..4)
+        .map(|_| {
+            let (mut turn, ticket) = Turn::new(b"a", None);
+            turn.asks = true;
+            test.queue.take_mail(vec![Mail::Want(turn)], test.now);
+            ticket
+        })
+        .collect();
+    for (n, ticket) in tickets.iter().enumerate() {
+        assert_eq!(test.give_turns(), 1, "{n}: one at a time");
+        let Some(Answer::Granted(host)) = answer(ticket) else { panic!("{n} has no turn") };
+        let (crawl_delay, is_sent) = (Some(10 * SECOND), n == 2);
+        let learned = Mail::Learned { host, crawl_delay, is_sent };
+        test.queue.take_mail(vec![learned], test.now);
+        test.leave(host, Feedback::None);
+        if is_sent {
+            assert_eq!(test.give_turns(), 0, "what is sent takes its time");
+            test.now += 10 * SECOND;
+        }
+    }
 }

@@ -152,6 +152,9 @@ impl<A: Asker> InTurn<A> {
     /// # Errors
     /// The outcome, where robots.txt does not allow it, the host is left alone, or the run ends.
     pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
+        if let Some(refused) = self.asker.robots().and_then(|robots| robots.refused(url)) {
+            return Err(refused);
+        }
         self.following.is_told = false;
         self.want(url, None);
         poll_fn(|cx| self.poll_turn(cx)).await
@@ -222,6 +225,7 @@ impl<A: Asker> InTurn<A> {
         let worker = worker_of_key(&key, run.lanes.len());
         let (mut turn, ticket) = Turn::new(&key, place);
         turn.crawl_delay = self.asker.robots().and_then(|robots| robots.crawl_delay(url));
+        turn.asks = self.following.question.is_some();
         let (post, has_place) = (Arc::clone(run) as Arc<dyn Post>, place.is_some());
         self.following.wait = Some(Wait { post, worker, key, ticket, has_place, since });
         self.asker.wait_for(worker, turn, since);
@@ -252,6 +256,10 @@ impl<A: Asker> InTurn<A> {
                 self.following.said.is_granted = true;
                 return Ok(());
             }
+            Permission::Unasked => {
+                self.following.said.is_granted = true;
+                return Ok(());
+            }
             Permission::Denied { crawl_delay, .. } => self.tell_rules(*crawl_delay, false),
             // What came of it is told where the place is left.
             Permission::Unknown(_) => {}
@@ -261,7 +269,7 @@ impl<A: Asker> InTurn<A> {
             (refused, Some(redirect)) => refused_redirect(refused, &redirect),
             (Permission::Unknown(outcome), None) => outcome,
             (Permission::Denied { why, .. }, None) => denied(&why),
-            (Permission::Granted { .. }, None) => return Ok(()),
+            (Permission::Granted { .. } | Permission::Unasked, None) => return Ok(()),
         })
     }
 

@@ -36,8 +36,8 @@ impl Redirected {
         })
     }
 
-    /// The outcome of a job of which it is not followed, because of what the robots.txt file says of where it leads: as the
-    /// client tells it where that was known before.
+    /// The outcome of a job of which it is not followed, because of what the robots.txt file says of where it leads: much as
+    /// the client tells it where that was known before, with the location as a whole URL.
     pub(crate) fn refused(&self, why: &str) -> Outcome {
         let text = format!("{}: {}", ErrorKind::RedirectDenied.explain(), where_it_leads(why));
         let mut outcome = Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Redirect, &text);

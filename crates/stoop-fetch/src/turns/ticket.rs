@@ -39,6 +39,8 @@ pub(crate) struct Turn {
     pub(crate) place: Option<HostId>,
     /// The Crawl-delay of its origin, zero where it has none, if its robots.txt counts and is known.
     pub(crate) crawl_delay: Option<Duration>,
+    /// What its robots.txt says is asked for before the request is sent.
+    pub(crate) asks: bool,
 }
 
 impl Ticket {
@@ -94,8 +96,8 @@ impl Turn {
     /// A request for the host with that key, and its ticket.
     pub(crate) fn new(key: &[u8], place: Option<HostId>) -> (Self, Arc<Ticket>) {
         let ticket = Ticket::new();
-        let turn = Self { ticket: Arc::clone(&ticket), key: key.into(), place, crawl_delay: None };
-        (turn, ticket)
+        let (key, crawl_delay, asks) = (key.into(), None, false);
+        (Self { ticket: Arc::clone(&ticket), key, place, crawl_delay, asks }, ticket)
     }
 
     /// Answers the request. False if nothing waits for it.

@@ -89,6 +89,10 @@ impl<F: RecordFormat> Worker<F> {
                 self.not_sent();
                 return Some(outcome);
             }
+            Permission::Unasked => {
+                self.slots.borrow_mut().restart(index);
+                return None;
+            }
         };
         if refused.is_some() {
             self.not_sent();

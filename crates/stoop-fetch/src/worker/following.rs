@@ -39,6 +39,7 @@ impl<F: RecordFormat> Asker for SlotJob<'_, F> {
     }
 
     fn end_question(&self) {
+        self.worker.slots.borrow_mut().sends(self.index);
         Clock::go_on(self);
     }
 

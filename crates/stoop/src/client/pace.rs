@@ -61,7 +61,7 @@ impl<'a> FollowUp<'a> {
         self.outcome
     }
 
-    /// The redirects that were followed before it, the first one first: none for a retry, which begins with the first URL.
+    /// The redirects that lead to it, the first one first: none for a retry, which begins with the first URL.
     pub fn redirects(&self) -> &'a [PastRedirect] {
         self.redirects
     }

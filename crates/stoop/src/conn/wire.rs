@@ -20,6 +20,9 @@ pub(crate) const LIVENESS_CACHE: Duration = Duration::from_millis(1);
 /// wait begins arrives a moment later, and is no reason to wait for all of that time again.
 const LOOKS: u8 = 16;
 
+/// How many bytes a kernel takes that nothing reads, at least.
+const TAKEN_AT_ONCE: i64 = 64 << 10;
+
 /// A transport, and what is to be sent by it.
 pub(crate) struct Wire {
     pub(crate) io: AnyTransport,
@@ -196,13 +199,15 @@ impl Wire {
         moved
     }
 
-    /// Whether the peer's kernel takes what was written: it has acknowledged more than at the last look, or than `from`, if
-    /// there was none since, and has not acknowledged all yet.
+    /// Whether the peer has taken some of what was written since the last look, or, if there was none, some of much that was
+    /// written from a position on: what is short its kernel takes at once, whether it is read or not.
     pub(crate) fn is_taking(&mut self, from: Option<i64>) -> bool {
         let arrived = self.has_arrived();
-        let before = from.unwrap_or(self.arrived);
-        self.arrived = arrived;
-        arrived > before && arrived < self.position()
+        let before = std::mem::replace(&mut self.arrived, arrived);
+        match from {
+            Some(from) => arrived > from && self.position() - from > TAKEN_AT_ONCE,
+            None => arrived > before,
+        }
     }
 
     /// Notes that a PING is written behind all that is on its way.

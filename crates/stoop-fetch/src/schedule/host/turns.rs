@@ -54,17 +54,19 @@ impl Host {
         }
     }
 
-    /// Takes note that a request is sent that waited for its turn.
+    /// Takes note that a request has its turn, and is sent unless what robots.txt says is asked for first.
     pub(in crate::schedule) fn went_on(
         &mut self,
         politeness: &Politeness,
-        has_place: bool,
+        (has_place, asks): (bool, bool),
         now: Instant,
     ) {
         self.started(politeness, now);
         if has_place {
             self.in_flight -= 1;
         }
-        self.sent_at = Some(now);
+        if !asks {
+            self.sent_at = Some(now);
+        }
     }
 }

@@ -58,9 +58,9 @@ impl PoliteQueue {
     fn give_turn_of(&mut self, id: HostId, now: Instant) -> bool {
         let host = &mut self.hosts[id.index()];
         while let Some(turn) = host.next_turn(now) {
-            let has_place = turn.place.is_some();
+            let turn_of = (turn.place.is_some(), turn.asks);
             if turn.answer(Answer::Granted(id)) {
-                host.went_on(&self.politeness, has_place, now);
+                host.went_on(&self.politeness, turn_of, now);
                 return true;
             }
         }

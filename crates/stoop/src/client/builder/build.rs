@@ -57,8 +57,10 @@ impl ClientBuilder {
         }
         let mut limits = self.limits.clone();
         limits.pool = PoolLimits::default();
-        // A proxy that connects for long is within the limit for that.
-        limits.time.head_wait = None;
+        if limits.time.connect.is_some() || self.connect_timeout.is_some() {
+            // A proxy that connects for long is within the limit for that.
+            limits.time.head_wait = None;
+        }
         #[cfg(any(feature = "tls", feature = "tls-ring"))]
         let tls = match self.proxy_tls.take().or_else(|| self.tls.clone()) {
             Some(tls) => tls,
