@@ -9,8 +9,7 @@ use stoop::Phase;
 use crate::kinds;
 use crate::record::Outcome;
 use crate::robots_client::RobotsClient;
-use crate::robots_known::{KnownRobots, Lookup, NO_ROBOTS_RESPONSE, RobotsAnswer, split};
-use crate::turns::Redirected;
+use crate::robots_known::{KnownRobots, Lookup, RobotsAnswer, split};
 
 /// Asks what may be fetched.
 pub(crate) struct RobotsGate {
@@ -64,25 +63,16 @@ impl RobotsGate {
         }
     }
 
-    /// The outcome of a request for `url`, if it is known that it may not be sent.
-    pub(crate) fn refused(&self, url: &str) -> Option<Outcome> {
+    /// What [`ask`](Self::ask) returns, where that is known without asking.
+    pub(crate) fn known(&self, url: &str) -> Option<Permission> {
         let (origin, path) = split(url);
-        match self.permission(&*self.known.answer(origin)?, path) {
-            Permission::Granted { .. } | Permission::Unasked => None,
-            Permission::Denied { why, .. } => Some(denied(&why)),
-            Permission::Unknown(outcome) => Some(outcome),
-        }
+        self.known.answer(origin).map(|answer| self.permission(&answer, path))
     }
 
-    /// The same, in its own time.
+    /// The same as [`ask`](Self::ask), as a future that keeps what it needs.
     pub(crate) fn asking(self: &Arc<Self>, url: &str, is_public_only: bool) -> Asking {
         let (gate, url) = (Arc::clone(self), Box::<str>::from(url));
         Box::pin(async move { gate.ask(&url, is_public_only).await })
-    }
-
-    /// Whether it is known that `url` may be fetched.
-    pub(crate) fn allows(&self, url: &str) -> bool {
-        self.known.allows(url)
     }
 
     /// The Crawl-delay of the origin of `url`, zero where it has none, if its robots.txt is known.
@@ -113,16 +103,6 @@ pub(crate) fn denied(why: &str) -> Outcome {
     Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Request, why)
 }
 
-/// The outcome of a job of which this redirect is not followed: `answer` to whether it may be is not that it is granted.
-pub(crate) fn refused_redirect(answer: Permission, redirect: &Redirected) -> Outcome {
-    let (why, is_host_silent) = match &answer {
-        Permission::Denied { why, .. } => (why.as_str(), false),
-        Permission::Unknown(outcome) => (NO_ROBOTS_RESPONSE, outcome.is_host_silent),
-        Permission::Granted { .. } | Permission::Unasked => (NO_ROBOTS_RESPONSE, false),
-    };
-    Outcome { is_host_silent, ..redirect.refused(why) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
@@ -145,7 +125,7 @@ mod tests {
         // The request itself is refused, which has its own record.
         let permission = runtime.block_on(gate.ask(&url, true));
         assert!(matches!(permission, Permission::Unasked), "{permission:?}");
-        assert!(listener.accept().is_err() && !gate.allows(&url));
+        assert!(listener.accept().is_err() && gate.known(&url).is_none());
         drop(listener);
         // It is no answer to others.
         let permission = runtime.block_on(gate.ask(&url, false));

@@ -91,15 +91,6 @@ impl KnownRobots {
         }
     }
 
-    /// Whether it is known that `url` may be fetched.
-    pub(crate) fn allows(&self, url: &str) -> bool {
-        let (origin, path) = split(url);
-        self.answer(origin).is_some_and(|answer| match &*answer {
-            RobotsAnswer::Says { access, .. } => access.is_allowed(path),
-            RobotsAnswer::Silent(_) => false,
-        })
-    }
-
     /// What an origin came to, if it was asked, and that still counts.
     pub(crate) fn answer(&self, origin: &str) -> Option<Arc<RobotsAnswer>> {
         self.lock().fresh(origin)

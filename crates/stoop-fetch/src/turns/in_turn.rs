@@ -17,7 +17,8 @@ use crate::addresses::UrlHost;
 use crate::capture::{Clock, forget_left, left};
 use crate::fetcher::Fetcher;
 use crate::record::Outcome;
-use crate::robots_gate::{Permission, RobotsGate, denied, refused_redirect};
+use crate::robots_gate::{Permission, RobotsGate, denied};
+use crate::robots_known::NO_ROBOTS_RESPONSE;
 use crate::run_state::RunState;
 use crate::schedule::{Feedback, HostId};
 use crate::target::worker_of_key;
@@ -152,8 +153,10 @@ impl<A: Asker> InTurn<A> {
     /// # Errors
     /// The outcome, where robots.txt does not allow it, the host is left alone, or the run ends.
     pub(crate) async fn turn(&mut self, url: &str) -> Result<(), Outcome> {
-        if let Some(refused) = self.asker.robots().and_then(|robots| robots.refused(url)) {
-            return Err(refused);
+        match self.asker.robots().and_then(|robots| robots.known(url)) {
+            Some(Permission::Denied { why, .. }) => return Err(denied(&why)),
+            Some(Permission::Unknown(outcome)) => return Err(outcome),
+            Some(Permission::Granted { .. } | Permission::Unasked) | None => {}
         }
         self.following.is_told = false;
         self.want(url, None);
@@ -184,7 +187,10 @@ impl<A: Asker> InTurn<A> {
     /// A first request for `url`, or one that a redirect leads to, waits for its turn, and then for what robots.txt says, if
     /// that is not known.
     fn want(&mut self, url: &str, redirect: Option<Redirected>) {
-        let asks = self.asker.robots().is_some_and(|robots| !robots.allows(url));
+        let is_allowed = |robots: &Arc<RobotsGate>| {
+            matches!(robots.known(url), Some(Permission::Granted { .. }))
+        };
+        let asks = self.asker.robots().is_some_and(|robots| !is_allowed(robots));
         self.following.question =
             asks.then(|| Question { url: url.into(), redirect, asking: None });
         self.want_turn(url);
@@ -250,27 +256,38 @@ impl<A: Asker> InTurn<A> {
     /// The outcome, where it may not be sent.
     fn answered(&mut self, question: Question, permission: Permission) -> Result<(), Outcome> {
         self.asker.end_question();
-        match &permission {
+        let refused = match permission {
             Permission::Granted { crawl_delay } => {
-                self.tell_rules(*crawl_delay, true);
-                self.following.said.is_granted = true;
-                return Ok(());
+                self.tell_rules(crawl_delay, true);
+                None
             }
-            Permission::Unasked => {
-                self.following.said.is_granted = true;
-                return Ok(());
+            Permission::Unasked => None,
+            Permission::Denied { crawl_delay, why } => {
+                self.tell_rules(crawl_delay, false);
+                Some(match question.redirect {
+                    Some(redirect) => redirect.refused(&why),
+                    None => denied(&why),
+                })
             }
-            Permission::Denied { crawl_delay, .. } => self.tell_rules(*crawl_delay, false),
-            // What came of it is told where the place is left.
-            Permission::Unknown(_) => {}
+            // It is told where the place is left.
+            Permission::Unknown(outcome) => Some(match question.redirect {
+                Some(redirect) => Outcome {
+                    is_host_silent: outcome.is_host_silent,
+                    ..redirect.refused(NO_ROBOTS_RESPONSE)
+                },
+                None => outcome,
+            }),
+        };
+        match refused {
+            None => {
+                self.following.said.is_granted = true;
+                Ok(())
+            }
+            Some(outcome) => {
+                self.asker.not_sent();
+                Err(outcome)
+            }
         }
-        self.asker.not_sent();
-        Err(match (permission, question.redirect) {
-            (refused, Some(redirect)) => refused_redirect(refused, &redirect),
-            (Permission::Unknown(outcome), None) => outcome,
-            (Permission::Denied { why, .. }, None) => denied(&why),
-            (Permission::Granted { .. } | Permission::Unasked, None) => return Ok(()),
-        })
     }
 
     /// Waits until the next request may be sent, if one waits.

@@ -36,7 +36,6 @@ mod ticket;
 
 pub(crate) use self::in_turn::{Asker, InTurn};
 pub(crate) use self::mailbox::{Mail, Mailboxes, Post};
-pub(crate) use self::redirected::Redirected;
 pub(crate) use self::said::{take_troubles, wait_for_turn};
 #[cfg(test)]
 pub(crate) use self::ticket::Ticket;

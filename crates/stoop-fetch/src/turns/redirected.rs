@@ -10,7 +10,7 @@ use crate::robots_known::where_it_leads;
 
 /// A redirect whose request waits for what robots.txt says, and for its turn.
 #[derive(Debug)]
-pub(crate) struct Redirected {
+pub(super) struct Redirected {
     /// The URL that answered by it.
     from: Box<str>,
     /// Where it leads.
@@ -38,7 +38,7 @@ impl Redirected {
 
     /// The outcome of a job of which it is not followed, because of what the robots.txt file says of where it leads: much as
     /// the client tells it where that was known before, with the location as a whole URL.
-    pub(crate) fn refused(&self, why: &str) -> Outcome {
+    pub(super) fn refused(&self, why: &str) -> Outcome {
         let text = format!("{}: {}", ErrorKind::RedirectDenied.explain(), where_it_leads(why));
         let mut outcome = Outcome::local_error(kinds::ROBOTS_DENIED, Phase::Redirect, &text);
         if let Some(details) = &mut outcome.details {

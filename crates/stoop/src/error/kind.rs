@@ -20,7 +20,8 @@ pub enum ErrorKind {
     /// Another failure to resolve the name, such as a name without addresses.
     DnsOther,
     /// No address of the host may be connected to, by the caller's
-    /// [`address_filter`](crate::ClientBuilder::address_filter).
+    /// [`address_filter`](crate::ClientBuilder::address_filter), or because the request is for
+    /// [public addresses](crate::Request::public_only) alone.
     AddressDenied,
     /// Nothing listens there.
     ConnectRefused,

@@ -118,8 +118,8 @@ pub struct ClientTime {
     /// and [`total`](ClientTime::total), which redirects and repetitions share. Each of those has this time anew. A request is
     /// not sent again because this time is over, but for an idempotent one over HTTP/1 on a connection that had served
     /// before, of which the server's kernel has acknowledged nothing. Over HTTP/1, this time begins anew where it is over and
-    /// the kernel has taken some of a request of more than 64 KiB meanwhile. Over HTTP/2 it includes what a request without content
-    /// waits for the connection, until it is sent. Not for what a proxy takes to connect, if
+    /// the kernel has taken some of a request of more than 64 KiB meanwhile. Over HTTP/2 it includes what a request without
+    /// content waits for the connection, until it is sent. Not for what a proxy takes to connect, if
     /// [`connect`](ClientTime::connect) is a limit to that.
     pub head_wait: Option<Duration>,
     /// Without a byte of the response's content while its owner waits for it: 90 s, twice what servers
